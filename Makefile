@@ -1,0 +1,50 @@
+# Two commands on a fresh machine with Python 3.11+ and a C++ compiler:  make build   make test
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard native/*) CMakeLists.txt
+CXX_FILES := $(wildcard native/*.hpp native/*.cpp bench/*.cpp)
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint types format bench soak clean
+
+help: ## Show what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+build: $(VENV)/.built ## Create .venv, install everything there and compile the native core
+
+test: lint types ## Build, lint, type-check and test: what CI runs
+	$(BIN)/pytest -n auto
+
+lint: build ## Check style: ruff, clang-format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+
+types: build ## Check types: mypy, strict
+	$(BIN)/mypy
+
+format: build ## Put Python and C++ into house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_FILES)
+
+bench: build ## Measure speed, as ratios within one run
+	$(BIN)/python -m bench
+
+soak: build ## Run the property tests for long
+	ARZ_SOAK=1 $(BIN)/pytest -n auto
+
+clean: ## Remove what was built
+	rm -rf $(VENV) build dist
+
+$(VENV)/.tools: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "arz needs Python 3.11 or newer, this is %s: make PYTHON=/path/to/python3" % sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install "scikit-build-core>=1.1" "nanobind>=3.1" "cmake>=3.25" ninja
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.tools $(NATIVE) src/arz/ops.py
+	$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=ON -e ".[dev]"
+	@touch $@

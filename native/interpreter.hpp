@@ -1,0 +1,323 @@
+// Executes one program over lanes: every instruction in all episodes at once.
+//
+//   interpreter.load(program, lanes);     resolve registers to places, once per program
+//   interpreter.reset(keys);              start the episodes
+//   interpreter.observation(e)[lane] = …  then step(), then read action(e)[lane]
+//
+// Only registers that the program names get room, so small programs stay in the fastest cache whatever
+// the size of the memory they could use. An interpreter can be loaded again and again; it allocates
+// only when it needs more room than ever before.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "memory.hpp"
+#include "ops.generated.hpp"
+#include "program.hpp"
+#include "trace.hpp"
+
+namespace arz {
+
+// Room for numbers at cache-line boundaries; grows, never shrinks.
+template <class Value>
+class AlignedBuffer {
+ public:
+  void reserve(std::size_t size) {
+    if (size <= size_) return;
+    data_.reset(static_cast<Value*>(::operator new[](size * sizeof(Value), std::align_val_t(64))));
+    size_ = size;
+  }
+  Value* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(Value* data) const { ::operator delete[](data, std::align_val_t(64)); }
+  };
+  std::unique_ptr<Value[], Free> data_;
+  std::size_t size_ = 0;
+};
+
+// The register of each kind that a CADF returns: the one written last, which in a straight line of code
+// is known beforehand; register 0 where none is written. (Kinds: s, v, i.)
+inline std::array<int, kCallResults> last_written(std::span<const Instruction> body) {
+  std::array<int, kCallResults> result{0, 0, 0};
+  for (const Instruction& x : body) {
+    const OpInfo& op = kOps[x.op];
+    for (int r = 0; r < kCallResults && op.outputs == 1; ++r)
+      if (op.slots[0] == kResultKinds[r]) result[r] = x.args[0];
+  }
+  return result;
+}
+
+template <class Number>
+class Interpreter {
+ public:
+  static constexpr int kChunk = Kin<Number>::lanes;
+
+  // The view must outlive the use of what was loaded.
+  void load(const ProgramView& program, int lanes) {
+    program_ = program;
+    shape_ = *program.shape;
+    lanes_ = lanes;
+    chunks_ = (lanes + kChunk - 1) / kChunk;
+    width_ = chunks_ * kChunk;
+    allocate_registers();
+    resolve_code();
+  }
+
+  int lanes() const { return lanes_; }
+
+  // One key per lane names the random numbers of its episode.
+  void reset(std::span<const std::uint64_t> keys) {
+    std::copy(keys.begin(), keys.end(), keys_.begin());
+    std::fill(ticks_.begin(), ticks_.end(), 0);
+    step_ = 0;
+    initialise_memory();
+  }
+
+  // Where to put entry e of the observations, one number per lane; null where the program never looks.
+  double* observation(int entry) {
+    return observation_ < 0 ? nullptr : numbers_.data() + observation_ + entry * width_;
+  }
+  const double* action(int entry) const { return numbers_.data() + action_ + entry * width_; }
+
+  void step() {
+    if (!shape_.stateful && step_ > 0) forget();
+    if (observation_ >= 0)
+      for (int e = shape_.observations; e < shape_.dim(); ++e) std::fill_n(observation(e), width_, 0.0);
+    run<false>(0, -1, all_.data());
+    if (draws_[0])
+      for (int l = 0; l < lanes_; ++l) ++ticks_[l];
+    ++step_;
+  }
+
+  // Observations and actions as rows of one episode each.
+  void act(const double* observations, double* actions) {
+    if (observation_ >= 0)
+      for (int e = 0; e < shape_.observations; ++e) {
+        double* to = observation(e);
+        for (int l = 0; l < lanes_; ++l) to[l] = observations[l * shape_.observations + e];
+      }
+    step();
+    for (int e = 0; e < shape_.actions; ++e) {
+      const double* from = action(e);
+      for (int l = 0; l < lanes_; ++l) actions[l * shape_.actions + e] = from[l];
+    }
+  }
+
+  void record_into(Trace* trace) { trace_ = trace; }
+
+ private:
+  // ---- loading ----
+
+  void allocate_registers() {
+    const int functions = program_.function_count();
+    for (int f = 0; f < functions; ++f)
+      for (auto& kind : place_[f]) kind.fill(-1);
+    number_count_ = index_count_ = 0;
+    starts_.clear();
+    for (int f = 0; f < functions; ++f) {
+      draws_[f] = false;
+      results_[f] = last_written(program_.functions[f]);
+      for (const Instruction& x : program_.functions[f]) {
+        const OpInfo& op = kOps[x.op];
+        draws_[f] = draws_[f] || op.draws;
+        for (int slot = 0; slot < op.slot_count; ++slot) claim(f, op.slots[slot], x.args[slot]);
+      }
+    }
+    for (const Instruction& x : program_.functions[0])
+      if (kOps[x.op].is_call)
+        for (int r = 0; r < kCallResults; ++r)
+          if (x.args[r] != kNone) {
+            const int f = 1 + x.args[kCallCallee];
+            claim(f, kResultKinds[r], results_[f][r]);
+          }
+    claim(0, "sv"[shape_.action_kind()], shape_.action_register());
+    action_ = place_[0][shape_.action_kind()][shape_.action_register()];
+    observation_ = place_[0][1][kObservationVector];
+
+    numbers_.reserve(number_count_);
+    indices_.reserve(index_count_);
+    scratch_.reserve(static_cast<std::size_t>(shape_.size(2)) * kChunk);
+    keys_.assign(width_, 0);
+    ticks_.assign(static_cast<std::size_t>(functions) * width_, 0);
+    all_.reserve(chunks_);
+    masks_.reserve(chunks_);
+    for (int c = 0; c < chunks_; ++c) all_.data()[c] = Mask<Number>(true);
+    if constexpr (kChunk > 1)
+      for (int l = lanes_; l < width_; ++l) all_.data()[chunks_ - 1].set(l % kChunk, false);
+  }
+
+  void claim(int f, char kind_letter, int number) {
+    const int kind = kind_number(kind_letter);
+    if (kind < 0 || number == kNone || place_[f][kind][number] >= 0) return;
+    auto& used = kind == 3 ? index_count_ : number_count_;
+    place_[f][kind][number] = static_cast<std::int32_t>(used);
+    if (f == 0 && kind < 3) starts_.push_back({kind, number});
+    used += static_cast<std::size_t>(shape_.size(kind)) * width_;
+  }
+
+  void resolve_code() {
+    for (int f = 0; f < program_.function_count(); ++f) {
+      code_[f].resize(program_.functions[f].size());
+      for (std::size_t line = 0; line < code_[f].size(); ++line) {
+        const Instruction& x = program_.functions[f][line];
+        const OpInfo& op = kOps[x.op];
+        Resolved& to = code_[f][line];
+        to.op = x.op;
+        std::copy(std::begin(x.constants), std::end(x.constants), to.constants);
+        for (int slot = 0; slot < op.slot_count; ++slot) {
+          const int kind = kind_number(op.slots[slot]);
+          to.at[slot] = kind < 0 || x.args[slot] == kNone ? x.args[slot] : place_[f][kind][x.args[slot]];
+        }
+      }
+    }
+  }
+
+  // ---- running ----
+
+  void initialise_memory() {
+    std::fill_n(numbers_.data(), number_count_, 0.0);
+    std::fill_n(indices_.data(), index_count_, 0);
+    for (const Start& start : starts_) {
+      const int size = shape_.size(start.kind);
+      const double* from = program_.image.data() + shape_.image_offset(start.kind, start.number);
+      double* to = numbers_.data() + place_[0][start.kind][start.number];
+      for (int e = 0; e < size; ++e)
+        if (std::bit_cast<std::uint64_t>(from[e]) != 0) std::fill_n(to + e * width_, width_, from[e]);
+    }
+  }
+
+  // Stateless programs start every step anew; only the observation, just written, stays.
+  void forget() {
+    kept_.clear();
+    const std::size_t size = static_cast<std::size_t>(shape_.observations) * width_;
+    if (observation_ >= 0) kept_.assign(observation(0), observation(0) + size);
+    initialise_memory();
+    if (observation_ >= 0) std::copy(kept_.begin(), kept_.end(), observation(0));
+  }
+
+  Frame<Number> frame(int f, const Mask<Number>* active) {
+    return {numbers_.data(), indices_.data(), scratch_.data(),
+            active,          keys_.data(),    ticks_.data() + static_cast<std::size_t>(f) * width_,
+            shape_.dim(),    width_,          chunks_};
+  }
+
+  template <bool Masked>
+  void run(int f, int site, const Mask<Number>* active) {
+    const Frame<Number> here = frame(f, active);
+    const int lines = static_cast<int>(code_[f].size());
+    for (int line = 0; line < lines; ++line) {
+      const Resolved& x = code_[f][line];
+      if (x.op == static_cast<std::uint16_t>(Op::call))
+        call(x, line);
+      else
+        apply<Number, Masked>(x, here);
+      if (trace_ != nullptr && x.op != static_cast<std::uint16_t>(Op::call)) [[unlikely]]
+        record(f, site, line, 0, active);
+    }
+  }
+
+  void call(const Resolved& x, int line) {
+    const Frame<Number> here = frame(0, all_.data());
+    bool some = false, every = true;
+    for (int c = 0; c < chunks_; ++c) {
+      const Mask<Number> here_all = all_.data()[c];
+      const Mask<Number> mask =
+          here_all & (here.scalar(x.at[kCallArguments], c) < here.scalar(x.at[kCallArguments + 1], c));
+      masks_.data()[c] = mask;
+      some = some || any(mask);
+      every = every && equal(mask, here_all);
+    }
+    if (!some) return;
+    if (every)
+      invoke<false>(x, line);
+    else
+      invoke<true>(x, line);
+  }
+
+  template <bool Masked>
+  void invoke(const Resolved& x, int line) {
+    const int f = 1 + static_cast<int>(x.at[kCallCallee]);
+    const Frame<Number> here = frame(0, masks_.data());
+    for (int a = 0; a < kCallArgumentCount; ++a) {
+      const std::uint32_t from = x.at[kCallArguments + a];
+      const int kind = kind_number(kArgumentKinds[a]);
+      const std::int32_t to = place_[f][kind][kArgumentRegisters[a]];
+      if (from != kNone && to >= 0) copy<Masked>(here, kind, from, to);
+    }
+    run<Masked>(f, line, masks_.data());
+    for (int r = 0; r < kCallResults; ++r) {
+      if (x.at[r] == kNone) continue;
+      const int kind = kind_number(kResultKinds[r]);
+      copy<Masked>(here, kind, place_[f][kind][results_[f][r]], x.at[r]);
+      if (trace_ != nullptr) [[unlikely]]
+        record(0, -1, line, r, masks_.data());
+    }
+    if (draws_[f]) {
+      std::uint64_t* ticks = ticks_.data() + static_cast<std::size_t>(f) * width_;
+      for (int l = 0; l < lanes_; ++l) ticks[l] += lane(masks_.data()[l / kChunk], l % kChunk);
+    }
+  }
+
+  template <bool Masked>
+  void copy(const Frame<Number>& here, int kind, std::uint32_t from, std::uint32_t to) {
+    here.template each<Masked>([&](int chunk, const Mask<Number>& active) {
+      if (kind == 3) {
+        here.template set_index<Masked>(to, chunk, active, here.index(from, chunk));
+      } else {
+        const auto in = here.vector(from, chunk);
+        const auto out = here.template writer<Masked>(to, chunk, active);
+        const int size = shape_.size(kind);
+        for (int e = 0; e < size; ++e) out.set(e, in(e));
+      }
+    });
+  }
+
+  // ---- tracing ----
+
+  void record(int f, int site, int line, int output, const Mask<Number>* active) {
+    const Instruction& x = program_.functions[f][line];
+    const OpInfo& op = kOps[x.op];
+    if (op.outputs == 0) return;
+    const int kind = kind_number(op.slots[output]);
+    const std::uint32_t at = code_[f][line].at[output];
+    for (int l = 0; l < lanes_; ++l) {
+      if (!lane(active[l / kChunk], l % kChunk)) continue;
+      trace_->events.push_back({step_, l, site, line, f, kind, x.args[output], trace_->size()});
+      for (int e = 0; e < shape_.size(kind); ++e)
+        trace_->values.push_back(kind == 3 ? static_cast<double>(indices_.data()[at + l])
+                                           : numbers_.data()[at + e * width_ + l]);
+    }
+  }
+
+  struct Start {
+    int kind, number;
+  };
+
+  ProgramView program_{};
+  MemoryShape shape_{};
+  int lanes_ = 0, chunks_ = 0, width_ = 0;
+  std::int64_t step_ = 0;
+  std::array<std::array<std::array<std::int32_t, kMaxRegisters>, kKinds>, kMaxFunctions> place_;
+  std::array<std::array<int, kCallResults>, kMaxFunctions> results_{};
+  std::array<bool, kMaxFunctions> draws_{};
+  std::array<std::vector<Resolved>, kMaxFunctions> code_;
+  std::vector<Start> starts_;
+  std::size_t number_count_ = 0, index_count_ = 0;
+  std::int64_t action_ = 0, observation_ = -1;
+  AlignedBuffer<double> numbers_, scratch_;
+  AlignedBuffer<std::int64_t> indices_;
+  std::vector<std::uint64_t> keys_, ticks_;
+  AlignedBuffer<Mask<Number>> all_, masks_;  // the lanes there are; those where a call's condition holds
+  std::vector<double> kept_;
+  Trace* trace_ = nullptr;
+};
+
+}  // namespace arz

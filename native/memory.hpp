@@ -1,0 +1,174 @@
+// Typed registers over lanes. A register of n numbers lies as n rows of `width` lanes, so that each
+// instruction is a short loop over contiguous numbers:
+//
+//   v3 of dim 2 at width 8:  [e0: lane 0 .. lane 7] [e1: lane 0 .. lane 7]
+//
+// Lanes are worked on in chunks of one `Number` each (eight episodes for Lanes, one for double).
+#pragma once
+
+#include <cstdint>
+
+#include "lanes.hpp"
+#include "program.hpp"
+#include "random.hpp"
+
+namespace arz {
+
+// An instruction whose registers are resolved to places in memory: `at[slot]` is an offset into the
+// frame's numbers (s, v, m) or indices (i), or the plain number (d, r, f).
+struct Resolved {
+  std::uint16_t op;
+  std::uint32_t at[kMaxArguments];
+  double constants[kMaxConstants];
+};
+
+template <class Number>
+inline Number load(const double* from) {
+  if constexpr (Kin<Number>::lanes == 1)
+    return *from;
+  else
+    return each_part([&](int p) { return *reinterpret_cast<const Part*>(from + p * kPart); });
+}
+inline void store(double* to, double value) { *to = value; }
+inline void store(double* to, const Lanes& value) {
+  for (int p = 0; p < kParts; ++p) *reinterpret_cast<Part*>(to + p * kPart) = value.part[p];
+}
+
+template <class Number>
+inline Indices<Number> load_index(const std::int64_t* from) {
+  if constexpr (Kin<Number>::lanes == 1) {
+    return *from;
+  } else {
+    LaneIndices result;
+    for (int p = 0; p < kParts; ++p) result.part[p] = *reinterpret_cast<const IntegerPart*>(from + p * kPart);
+    return result;
+  }
+}
+inline void store_index(std::int64_t* to, std::int64_t value) { *to = value; }
+inline void store_index(std::int64_t* to, const LaneIndices& value) {
+  for (int p = 0; p < kParts; ++p) *reinterpret_cast<IntegerPart*>(to + p * kPart) = value.part[p];
+}
+
+inline Lanes gather(const double* base, std::ptrdiff_t stride, const LaneIndices& at) {
+  Lanes result;
+  for (int l = 0; l < kLanes; ++l) result.set(l, base[at[l] * stride + l]);
+  return result;
+}
+inline double gather(const double* base, std::ptrdiff_t stride, std::int64_t at) { return base[at * stride]; }
+
+template <class Number>
+struct VectorReader {
+  const double* base;
+  std::ptrdiff_t stride;
+
+  Number operator()(int i) const { return load<Number>(base + i * stride); }
+  Number operator()(const Indices<Number>& i) const { return gather(base, stride, i); }
+};
+
+template <class Number>
+struct MatrixReader {
+  const double* base;
+  std::ptrdiff_t stride;
+  int n;
+
+  Number operator()(int i, int j) const { return load<Number>(base + (i * n + j) * stride); }
+  Number operator()(int i, const Indices<Number>& j) const { return gather(base + i * n * stride, stride, j); }
+  Number operator()(const Indices<Number>& i, int j) const { return gather(base + j * stride, stride * n, i); }
+  Number operator()(const Indices<Number>& i, const Indices<Number>& j) const {
+    Number result;
+    if constexpr (Kin<Number>::lanes == 1) {
+      result = base[(i * n + j) * stride];
+    } else {
+      for (int l = 0; l < Kin<Number>::lanes; ++l) result.set(l, base[(i[l] * n + j[l]) * stride + l]);
+    }
+    return result;
+  }
+};
+
+template <class Number, bool Masked>
+struct Writer {
+  double* base;
+  std::ptrdiff_t stride;
+  int n;
+  Mask<Number> active;
+
+  void put(double* to, const Number& value) const {
+    if constexpr (Masked)
+      store(to, select(active, value, load<Number>(to)));
+    else
+      store(to, value);
+  }
+  void set(const Number& value) const { put(base, value); }
+  void set(int i, const Number& value) const { put(base + i * stride, value); }
+  void set(int i, int j, const Number& value) const { put(base + (i * n + j) * stride, value); }
+  void set(const Indices<Number>& i, const Number& value) const {
+    if constexpr (Kin<Number>::lanes == 1) {
+      if (!Masked || active) base[i * stride] = value;
+    } else {
+      for (int l = 0; l < Kin<Number>::lanes; ++l)
+        if (!Masked || active[l]) base[i[l] * stride + l] = value[l];
+    }
+  }
+};
+
+// Where an instruction works: the memory, the lanes it works in, and their random numbers.
+template <class Number>
+struct Frame {
+  double* numbers;
+  std::int64_t* indices;
+  double* scratch;             // room for one matrix of one chunk
+  const Mask<Number>* active;  // per chunk
+  const std::uint64_t* keys;   // per lane: names the episode's random numbers
+  const std::uint64_t* ticks;  // per lane: how often this function ran before in this episode
+  int dim;
+  int width;  // lanes in memory: a multiple of the chunk
+  int chunks;
+
+  static constexpr int kChunk = Kin<Number>::lanes;
+
+  Number scalar(std::uint32_t at, int chunk) const { return load<Number>(numbers + at + chunk * kChunk); }
+  VectorReader<Number> vector(std::uint32_t at, int chunk) const { return {numbers + at + chunk * kChunk, width}; }
+  MatrixReader<Number> matrix(std::uint32_t at, int chunk) const { return {numbers + at + chunk * kChunk, width, dim}; }
+  Indices<Number> index(std::uint32_t at, int chunk) const { return load_index<Number>(indices + at + chunk * kChunk); }
+
+  template <bool Masked>
+  Writer<Number, Masked> writer(std::uint32_t at, int chunk, const Mask<Number>& mask) const {
+    return {numbers + at + chunk * kChunk, width, dim, mask};
+  }
+  template <bool Masked>
+  void set_index(std::uint32_t at, int chunk, const Mask<Number>& mask, const Indices<Number>& value) const {
+    std::int64_t* to = indices + at + chunk * kChunk;
+    store_index(to, Masked ? select(mask, value, load_index<Number>(to)) : value);
+  }
+
+  // For ops that may overwrite their own input: write aside, then commit.
+  Writer<Number, false> scratch_writer() const { return {scratch, kChunk, dim, Mask<Number>(true)}; }
+  template <bool Masked>
+  void commit(std::uint32_t at, int chunk, const Mask<Number>& mask, char kind) const {
+    const int size = kind == 'm' ? dim * dim : dim;
+    const auto out = writer<Masked>(at, chunk, mask);
+    for (int e = 0; e < size; ++e) out.set(e, load<Number>(scratch + e * kChunk));
+  }
+
+  Number random(int chunk, int stream) const {
+    const int first = chunk * kChunk;
+    if constexpr (kChunk == 1) {
+      return episode_uniform(keys[first], ticks[first], stream);
+    } else {
+      Number result;
+      for (int l = 0; l < kChunk; ++l) result.set(l, episode_uniform(keys[first + l], ticks[first + l], stream));
+      return result;
+    }
+  }
+
+  template <bool Masked, class Body>
+  void each(Body body) const {
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const Mask<Number>& mask = active[chunk];
+      if (Masked && !any(mask)) continue;
+      body(chunk, mask);
+    }
+  }
+};
+
+}  // namespace arz

@@ -1,0 +1,351 @@
+// The Python face of the core. Bad arguments are rejected here, with a sentence; batched calls release the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "batch.hpp"
+#include "execute.hpp"
+#include "interpreter.hpp"
+#include "liveness.hpp"
+#include "variation.hpp"
+
+namespace nb = nanobind;
+
+namespace arz {
+namespace {
+
+template <class Value, int Rank>
+using Input = nb::ndarray<const Value, nb::ndim<Rank>, nb::c_contig, nb::device::cpu>;
+
+[[noreturn]] void reject(const std::string& sentence) { throw std::invalid_argument(sentence); }
+
+void require(bool holds, const std::string& sentence) {
+  if (!holds) reject(sentence);
+}
+
+std::string text(std::size_t value) { return std::to_string(value); }
+
+template <class Value>
+nb::ndarray<nb::numpy, Value> as_numpy(std::vector<Value> values, std::vector<std::size_t> shape) {
+  auto* kept = new std::vector<Value>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
+  return nb::ndarray<nb::numpy, Value>(kept->data(), shape.size(), shape.data(), owner);
+}
+
+MemoryShape make_shape(int observations, int actions, int scalars, int vectors, int matrices, int indices,
+                       bool stateful) {
+  const MemoryShape shape{observations, actions, {scalars, vectors, matrices, indices}, stateful};
+  if (const std::string what = check_shape(shape, 0); !what.empty()) reject(what);
+  return shape;
+}
+
+Batch make_batch(const MemoryShape& shape, Input<std::uint8_t, 2> instructions, Input<std::int64_t, 2> lengths,
+                 Input<std::uint8_t, 1> cadfs, Input<double, 2> images) {
+  const std::size_t programs = cadfs.shape(0), total = instructions.shape(0);
+  require(instructions.shape(1) == sizeof(Instruction),
+          "an instruction has " + text(sizeof(Instruction)) + " bytes, not " + text(instructions.shape(1)));
+  require(lengths.shape(0) == programs && lengths.shape(1) == kMaxFunctions,
+          "expected the lengths of " + text(kMaxFunctions) + " functions for each of " + text(programs) + " programs");
+  require(images.shape(0) == programs && images.shape(1) == static_cast<std::size_t>(shape.image_size()),
+          "expected " + text(shape.image_size()) + " start values for each of " + text(programs) + " programs");
+  Batch batch(shape);
+  batch.code.resize(total);
+  std::memcpy(static_cast<void*>(batch.code.data()), instructions.data(), total * sizeof(Instruction));
+  batch.cadfs.assign(cadfs.data(), cadfs.data() + programs);
+  batch.images.assign(images.data(), images.data() + images.size());
+  std::size_t end = 0;
+  for (std::size_t p = 0; p < programs; ++p) {
+    require(batch.cadfs[p] <= kMaxCadfs,
+            "a program has at most " + text(kMaxCadfs) + " CADFs, not " + text(batch.cadfs[p]));
+    if (const std::string what = check_shape(shape, batch.cadfs[p]); !what.empty()) reject(what);
+    for (int f = 0; f < kMaxFunctions; ++f) {
+      const std::int64_t length = lengths.data()[p * kMaxFunctions + f];
+      require(length >= 0 && static_cast<std::size_t>(length) <= total - end,
+              "the lengths do not add up to the instructions");
+      require(f <= batch.cadfs[p] || length == 0, "a function that the program does not have is not empty");
+      batch.ends.push_back(end += length);
+    }
+  }
+  require(end == total, "the lengths do not add up to the instructions");
+  for (std::size_t p = 0; p < programs; ++p)
+    if (const std::string what = check_program(batch.view(p)); !what.empty()) reject(what);
+  return batch;
+}
+
+std::size_t checked(const Batch& batch, std::int64_t index) {
+  require(index >= 0 && static_cast<std::size_t>(index) < batch.size(),
+          "program " + std::to_string(index) + " is not in a batch of " + text(batch.size()));
+  return static_cast<std::size_t>(index);
+}
+
+void check_same(const MemoryShape& a, const MemoryShape& b) {
+  require(a.observations == b.observations && a.actions == b.actions && a.stateful == b.stateful &&
+              std::equal(std::begin(a.counts), std::end(a.counts), std::begin(b.counts)),
+          "the batches have different memories");
+}
+
+Batch selected(const Batch& batch, Input<std::int64_t, 1> indices) {
+  Batch result(batch.shape);
+  for (std::size_t i = 0; i < indices.shape(0); ++i) result.append(batch.view(checked(batch, indices.data()[i])));
+  return result;
+}
+
+Batch joined(const Batch& first, const Batch& second) {
+  check_same(first.shape, second.shape);
+  Batch result = first;
+  for (std::size_t p = 0; p < second.size(); ++p) result.append(second.view(p));
+  return result;
+}
+
+nb::tuple arrays(const Batch& batch) {
+  std::vector<std::uint8_t> bytes(batch.code.size() * sizeof(Instruction));
+  if (!bytes.empty()) std::memcpy(bytes.data(), batch.code.data(), bytes.size());
+  std::vector<std::int64_t> lengths;
+  for (std::size_t f = 0; f + 1 < batch.ends.size(); ++f) lengths.push_back(batch.ends[f + 1] - batch.ends[f]);
+  const std::size_t programs = batch.size();
+  return nb::make_tuple(as_numpy(std::move(bytes), {batch.code.size(), sizeof(Instruction)}),
+                        as_numpy(std::move(lengths), {programs, kMaxFunctions}),
+                        as_numpy(std::vector<std::uint8_t>(batch.cadfs), {programs}),
+                        as_numpy(std::vector<double>(batch.images), {programs, std::size_t(batch.shape.image_size())}));
+}
+
+// ---- simplify ----
+
+nb::tuple effective(const Batch& batch) {
+  Batch result(batch.shape);
+  std::vector<std::uint8_t> live;
+  {
+    const nb::gil_scoped_release release;
+    Liveness liveness;
+    Genome genome;
+    for (std::size_t p = 0; p < batch.size(); ++p) {
+      const ProgramView program = batch.view(p);
+      liveness.analyse(program);
+      liveness.write_effective(program, genome);
+      result.append(genome.view());
+      for (int f = 0; f < program.function_count(); ++f)
+        for (std::size_t line = 0; line < program.functions[f].size(); ++line)
+          live.push_back(liveness.is_live(f, line));
+    }
+  }
+  const std::size_t lines = live.size();
+  return nb::make_tuple(std::move(result), as_numpy(std::move(live), {lines}));
+}
+
+std::vector<std::uint64_t> entry_registers(const Batch& batch, std::int64_t index) {
+  Liveness liveness;
+  liveness.analyse(batch.view(checked(batch, index)));
+  return {std::begin(liveness.entry().bits), std::end(liveness.entry().bits)};
+}
+
+// ---- run ----
+
+void check_observations(const MemoryShape& shape, std::size_t lanes, std::size_t entries, std::size_t keys) {
+  require(entries == static_cast<std::size_t>(shape.observations),
+          "expected observations of " + text(shape.observations) + " numbers, got " + text(entries));
+  require(lanes >= 1 && lanes <= (1u << 20), "expected 1 to 1048576 lanes, got " + text(lanes));
+  require(keys == lanes, "expected one key for each of " + text(lanes) + " lanes, got " + text(keys));
+}
+
+nb::ndarray<nb::numpy, double> run(const Batch& batch, Input<double, 3> observations, Input<std::uint64_t, 1> keys,
+                                   int threads, bool only_effective) {
+  const std::size_t steps = observations.shape(0), lanes = observations.shape(1);
+  check_observations(batch.shape, lanes, observations.shape(2), keys.shape(0));
+  require(threads >= 1 && threads <= 1024, "expected 1 to 1024 threads, got " + std::to_string(threads));
+  const std::size_t actions = batch.shape.actions;
+  auto* result = new double[batch.size() * steps * lanes * actions];
+  nb::capsule owner(result, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  {
+    const nb::gil_scoped_release release;
+    execute(batch, observations.data(), steps, lanes, keys.data(), result, threads, only_effective);
+  }
+  const std::size_t shape[] = {batch.size(), steps, lanes, actions};
+  return nb::ndarray<nb::numpy, double>(result, 4, shape, owner);
+}
+
+nb::tuple trace(const Batch& batch, std::int64_t index, Input<double, 3> observations, Input<std::uint64_t, 1> keys) {
+  const std::size_t steps = observations.shape(0), lanes = observations.shape(1);
+  check_observations(batch.shape, lanes, observations.shape(2), keys.shape(0));
+  const std::size_t p = checked(batch, index), width = lanes * batch.shape.actions;
+  std::vector<double> actions(steps * width);
+  Trace record;
+  {
+    const nb::gil_scoped_release release;
+    Interpreter<Lanes> interpreter;
+    interpreter.load(batch.view(p), static_cast<int>(lanes));
+    interpreter.record_into(&record);
+    interpreter.reset({keys.data(), lanes});
+    for (std::size_t step = 0; step < steps; ++step)
+      interpreter.act(observations.data() + step * lanes * batch.shape.observations, actions.data() + step * width);
+  }
+  constexpr std::size_t fields = sizeof(Event) / sizeof(std::int64_t);
+  std::vector<std::int64_t> events(record.events.size() * fields);
+  if (!events.empty()) std::memcpy(events.data(), record.events.data(), events.size() * sizeof(std::int64_t));
+  const std::size_t count = record.events.size(), values = record.values.size();
+  return nb::make_tuple(as_numpy(std::move(actions), {steps, lanes, std::size_t(batch.shape.actions)}),
+                        as_numpy(std::move(events), {count, fields}), as_numpy(std::move(record.values), {values}));
+}
+
+// An interpreter that Python drives step by step. It keeps its own copy of the program.
+class Stepper {
+ public:
+  Stepper(const Batch& batch, std::int64_t index, int lanes) {
+    require(lanes >= 1 && lanes <= (1 << 20), "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
+    program_.assign(batch.view(checked(batch, index)));
+    liveness_.analyse(program_.view());
+    liveness_.write_effective(program_.view(), effective_);
+    interpreter_.load(effective_.view(), lanes);
+    interpreter_.reset(std::vector<std::uint64_t>(lanes, 0));
+  }
+  void reset(Input<std::uint64_t, 1> keys) {
+    check_observations(program_.shape, interpreter_.lanes(), program_.shape.observations, keys.shape(0));
+    interpreter_.reset({keys.data(), keys.shape(0)});
+  }
+  nb::ndarray<nb::numpy, double> act(Input<double, 2> observations) {
+    const std::size_t lanes = interpreter_.lanes(), actions = program_.shape.actions;
+    require(observations.shape(0) == lanes,
+            "expected observations for " + text(lanes) + " lanes, got " + text(observations.shape(0)));
+    check_observations(program_.shape, lanes, observations.shape(1), lanes);
+    std::vector<double> result(lanes * actions);
+    interpreter_.act(observations.data(), result.data());
+    return as_numpy(std::move(result), {lanes, actions});
+  }
+
+ private:
+  Genome program_, effective_;
+  Liveness liveness_;
+  Interpreter<Lanes> interpreter_;
+};
+
+// ---- vary ----
+
+VariationSettings make_settings(std::vector<double> weights, std::vector<double> op_weights, double sigma,
+                                double fraction, double initial_constants, int max_cadfs, int initial_cadfs, int least,
+                                int most, int cadf_least, int cadf_most) {
+  double total = 0.0;
+  for (double weight : weights) {
+    require(std::isfinite(weight) && weight >= 0.0, "a mutation weight must be a number of 0 or more");
+    total += weight;
+  }
+  require(weights.size() >= kMutationCount && weights.size() < kNoMutation && total > 0.0,
+          "at least one mutation weight must be above 0");
+  require(op_weights.size() == kOpCount, "expected a weight for each of " + text(kOpCount) + " ops");
+  for (double weight : op_weights)
+    require(std::isfinite(weight) && weight >= 0.0, "an op weight must be a number of 0 or more");
+  require(std::isfinite(sigma) && sigma >= 0.0, "sigma must be 0 or more");
+  require(fraction >= 0.0 && fraction <= 1.0, "fraction must lie in 0 to 1");
+  require(initial_constants >= 0.0 && initial_constants <= 1e100, "initial_constants must lie in 0 to 1e100");
+  require(max_cadfs >= 0 && max_cadfs <= kMaxCadfs, "max_cadfs must be 0 to " + text(kMaxCadfs));
+  require(initial_cadfs >= 0 && initial_cadfs <= max_cadfs, "initial_cadfs must be 0 to max_cadfs");
+  for (const LengthRange& range : {LengthRange{least, most}, LengthRange{cadf_least, cadf_most}})
+    require(range.least >= 0 && range.least <= range.most && range.most <= 1'000'000,
+            "a length must be a range of 0 to 1000000 with the smaller number first");
+  return {std::move(weights), std::move(op_weights),  sigma, fraction, initial_constants, max_cadfs, initial_cadfs,
+          {least, most},      {cadf_least, cadf_most}};
+}
+
+Sampler make_sampler(const MemoryShape& shape, const VariationSettings& settings) {
+  if (const std::string what = check_shape(shape, settings.max_cadfs); !what.empty()) reject(what);
+  Sampler sampler(shape, settings);
+  require(sampler.can_draw(), "no op of positive weight fits the memory");
+  return sampler;
+}
+
+Batch random_batch(const MemoryShape& shape, const VariationSettings& settings, Input<std::uint64_t, 1> keys) {
+  const Sampler sampler = make_sampler(shape, settings);
+  Batch result(shape);
+  const nb::gil_scoped_release release;
+  Genome genome;
+  for (std::size_t i = 0; i < keys.shape(0); ++i) {
+    Stream stream(keys.data()[i]);
+    sampler.random_program(genome, stream);
+    result.append(genome.view());
+  }
+  return result;
+}
+
+nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<std::int64_t, 1> parents,
+                  Input<std::uint64_t, 1> keys) {
+  require(parents.shape(0) == keys.shape(0), "expected one key for each of " + text(parents.shape(0)) + " children");
+  for (std::size_t i = 0; i < parents.shape(0); ++i) checked(batch, parents.data()[i]);
+  const Sampler sampler = make_sampler(batch.shape, settings);
+  Batch result(batch.shape);
+  std::vector<std::uint8_t> applied(parents.shape(0));
+  {
+    const nb::gil_scoped_release release;
+    Genome genome;
+    for (std::size_t i = 0; i < parents.shape(0); ++i) {
+      genome.assign(batch.view(parents.data()[i]));
+      Stream stream(keys.data()[i]);
+      applied[i] = static_cast<std::uint8_t>(mutate(genome, stream, sampler));
+      result.append(genome.view());
+    }
+  }
+  const std::size_t count = applied.size();
+  return nb::make_tuple(std::move(result), as_numpy(std::move(applied), {count}));
+}
+
+Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64_t, 1> second,
+              Input<std::uint64_t, 1> keys) {
+  const std::size_t count = first.shape(0);
+  require(second.shape(0) == count && keys.shape(0) == count, "expected two parents and one key for each child");
+  for (std::size_t i = 0; i < count; ++i) {
+    checked(batch, first.data()[i]);
+    checked(batch, second.data()[i]);
+  }
+  Batch result(batch.shape);
+  const nb::gil_scoped_release release;
+  Genome genome;
+  for (std::size_t i = 0; i < count; ++i) {
+    Stream stream(keys.data()[i]);
+    crossover(batch.view(first.data()[i]), batch.view(second.data()[i]), stream, genome);
+    result.append(genome.view());
+  }
+  return result;
+}
+
+std::vector<double> stream_sample(std::uint64_t key, const std::string& kind, int count) {
+  Stream stream(key);
+  std::vector<double> result;
+  for (int i = 0; i < count; ++i) result.push_back(kind == "normal" ? stream.normal() : stream.uniform());
+  return result;
+}
+
+}  // namespace
+}  // namespace arz
+
+NB_MODULE(ARZ_MODULE, m) {
+  using namespace arz;
+  m.attr("INSTRUCTION_SET") = ARZ_INSTRUCTION_SET;
+  m.attr("OPS_DIGEST") = kOpsDigest;
+  nb::list mutations;
+  for (const NamedMutation& mutation : kMutations) mutations.append(mutation.name);
+  m.attr("MUTATIONS") = nb::tuple(mutations);
+
+  nb::class_<MemoryShape>(m, "MemoryShape");
+  m.def("memory_shape", &make_shape);
+  nb::class_<Batch>(m, "Batch")
+      .def("__len__", &Batch::size)
+      .def("arrays", &arrays)
+      .def("selected", &selected)
+      .def("joined", &joined);
+  m.def("batch", &make_batch, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert());
+  m.def("effective", &effective);
+  m.def("entry_registers", &entry_registers);
+  m.def("run", &run, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg());
+  m.def("trace", &trace, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
+  nb::class_<Stepper>(m, "Stepper")
+      .def(nb::init<const Batch&, std::int64_t, int>())
+      .def("reset", &Stepper::reset, nb::arg().noconvert())
+      .def("act", &Stepper::act, nb::arg().noconvert());
+  nb::class_<VariationSettings>(m, "VariationSettings");
+  m.def("variation_settings", &make_settings);
+  m.def("random_batch", &random_batch, nb::arg(), nb::arg(), nb::arg().noconvert());
+  m.def("mutated", &mutated, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
+  m.def("crossed", &crossed, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert());
+  m.def("stream_sample", &stream_sample);
+}

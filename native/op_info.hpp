@@ -1,0 +1,19 @@
+// What the C++ side knows of an op beside its meaning: the shape of its instructions.
+#pragma once
+
+#include <cstdint>
+
+namespace arz {
+
+struct OpInfo {
+  const char* name;
+  const char* slots;  // kind of each argument, outputs first: s v m i, d (position), r (stream), f (CADF)
+  std::uint8_t slot_count;
+  std::uint8_t outputs;
+  std::uint8_t constants;
+  bool writes_part;  // the output keeps the elements that are not written
+  bool is_call;
+  bool draws;  // reads the lane's random numbers
+};
+
+}  // namespace arz

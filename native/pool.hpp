@@ -1,0 +1,103 @@
+// Threads that wait for work. One pool per process, shared by all calls; work is handed out in single tasks,
+// so that uneven tasks still end together. Results must not depend on who does a task.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace arz {
+
+class Pool {
+ public:
+  // The pool of this process. After a fork the threads of the parent are gone, so the child gets its own;
+  // pools are never destroyed, because a thread may still wait in one when the process ends.
+  static Pool& shared() {
+    static std::mutex guard;
+    static Pool* pool = nullptr;
+    static pid_t owner = 0;
+    const std::lock_guard lock(guard);
+    if (pool == nullptr || owner != getpid()) {
+      pool = new Pool;
+      owner = getpid();
+    }
+    return *pool;
+  }
+
+  // Calls work(task, worker) for each task, on at most `threads` threads, the caller's among them.
+  // Rethrows the first exception. `worker` is below `threads`.
+  void run(std::size_t tasks, int threads, const std::function<void(std::size_t, int)>& work) {
+    if (threads <= 1 || tasks <= 1) {
+      for (std::size_t task = 0; task < tasks; ++task) work(task, 0);
+      return;
+    }
+    const std::lock_guard one_call(calls_);
+    {
+      const std::lock_guard lock(mutex_);
+      const int helpers = static_cast<int>(std::min<std::size_t>(threads, tasks)) - 1;
+      while (static_cast<int>(threads_.size()) < helpers) {
+        const int worker = static_cast<int>(threads_.size()) + 1;
+        threads_.emplace_back([this, worker] { wait_for_work(worker); });
+        threads_.back().detach();
+      }
+      work_ = &work;
+      tasks_ = tasks;
+      next_ = 0;
+      failure_ = nullptr;
+      helpers_ = helpers;
+      busy_ = helpers;
+      ++job_;
+    }
+    wake_.notify_all();
+    do_tasks(0);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return busy_ == 0; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void wait_for_work(int worker) {
+    std::uint64_t seen = 0;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return job_ != seen; });
+        seen = job_;
+        if (worker > helpers_) continue;
+      }
+      do_tasks(worker);
+      const std::lock_guard lock(mutex_);
+      if (--busy_ == 0) done_.notify_one();
+    }
+  }
+
+  void do_tasks(int worker) {
+    for (std::size_t task; (task = next_.fetch_add(1)) < tasks_;) {
+      try {
+        (*work_)(task, worker);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+        next_ = tasks_;
+      }
+    }
+  }
+
+  std::mutex calls_, mutex_;
+  std::condition_variable wake_, done_;
+  std::vector<std::thread> threads_;
+  const std::function<void(std::size_t, int)>* work_ = nullptr;
+  std::size_t tasks_ = 0;
+  std::atomic<std::size_t> next_ = 0;
+  std::exception_ptr failure_;
+  int helpers_ = 0, busy_ = 0;
+  std::uint64_t job_ = 0;
+};
+
+}  // namespace arz

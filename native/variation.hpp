@@ -1,0 +1,69 @@
+// The seven mutations of the paper, its crossover, and random programs. Every function changes a genome in
+// place from a stream of random numbers; a mutation returns whether it could apply, and if it did, the
+// genome differs from before.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "batch.hpp"
+#include "random.hpp"
+
+namespace arz {
+
+struct LengthRange {
+  int least, most;
+};
+
+// What random instructions and mutations are drawn from. See vary.py for the meaning and the defaults.
+struct VariationSettings {
+  std::vector<double> weights;     // of the seven mutations, in the order of kMutations, then of custom ones
+  std::vector<double> op_weights;  // of each op of the table
+  double sigma;                    // of the noise on start values
+  double fraction;                 // of a register's start values, or an instruction's positions, that change
+  double initial_constants;        // start values are drawn from U(-this, this)
+  int max_cadfs;
+  int initial_cadfs;
+  LengthRange length, cadf_length;  // of GetAction and of CADFs, when they are created
+};
+
+using Mutation = bool (*)(Genome&, int function, Stream&, const class Sampler&);
+
+struct NamedMutation {
+  const char* name;
+  Mutation apply;
+};
+extern const NamedMutation kMutations[7];
+inline constexpr int kMutationCount = 7;
+inline constexpr int kNoMutation = 255;
+
+// Draws instructions, for one memory shape and one set of settings.
+class Sampler {
+ public:
+  Sampler(const MemoryShape& shape, const VariationSettings& settings);
+
+  const VariationSettings& settings() const { return settings_; }
+  // Whether some op can be drawn, in GetAction and in CADFs.
+  bool can_draw() const { return cumulative_[0].back() > 0.0 && cumulative_[1].back() > 0.0; }
+  // May create a CADF, when the drawn instruction calls one that is not there yet.
+  Instruction instruction(Genome& genome, int function, Stream& stream) const;
+  void create_cadf(Genome& genome, Stream& stream) const;
+  void random_program(Genome& genome, Stream& stream) const;
+
+ private:
+  int draw_op(int function, Stream& stream) const;
+
+  MemoryShape shape_;
+  VariationSettings settings_;
+  std::vector<double> cumulative_[2];  // over ops: in GetAction, in CADFs
+};
+
+// Applies one mutation, drawn by weight; one that cannot apply is drawn again. Returns its number; a number
+// past the seven is a custom operator, left to the caller; kNoMutation where none could apply.
+int mutate(Genome& genome, Stream& stream, const Sampler& sampler);
+
+// `child` becomes `first` with one of its CADFs replaced by one of `second`'s; where either has none, one of
+// the two, at random.
+void crossover(const ProgramView& first, const ProgramView& second, Stream& stream, Genome& child);
+
+}  // namespace arz

@@ -1,0 +1,87 @@
+"""The command line: subcommands, no logic."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+
+import arz
+from arz.ops import OPS
+from arz.text import line_text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command. A person's mistake is one sentence and exit code 2."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except BrokenPipeError:
+        sys.stderr.close()
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ValueError as error:
+        return _complain(str(error))
+    return 0
+
+
+def _complain(sentence: str) -> int:
+    print(f"arz: {sentence}", file=sys.stderr)
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="arz", description=(arz.__doc__ or "").splitlines()[0])
+    parser.add_argument("--version", action="version", version=f"arz {arz.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    show = commands.add_parser("show", help="a program: listing, simplified form, cost")
+    show.add_argument("file", help="an .arz file")
+    show.add_argument("--json", action="store_true", help="for scripts")
+    show.set_defaults(run=_show)
+
+    ops = commands.add_parser("ops", help="the table of operations")
+    ops.add_argument("--json", action="store_true", help="for scripts")
+    ops.set_defaults(run=_ops)
+    return parser
+
+
+def _show(options: argparse.Namespace) -> None:
+    program = arz.Program.load(options.file)
+    effective, readable = arz.effective(program), arz.readable(program)
+    cost = arz.complexity(program)
+    if options.json:
+        forms = {"program": str(program), "effective": str(effective.program), "readable": str(readable.program)}
+        guarantees = {"effective": str(effective.guarantee), "readable": str(readable.guarantee)}
+        print(json.dumps({**forms, "guarantees": guarantees, "complexity": dataclasses.asdict(cost)}, indent=2))
+        return
+    print(program)
+    print(f"# For reading: {readable.removed} lines removed, {readable.folded} folded.")
+    print(f"# {readable.guarantee}\n")
+    print(readable.program)
+    print(
+        f"# {cost.lines} lines that matter, {cost.parameters} parameters ({cost.memory} numbers in memory), "
+        f"{cost.flops} FLOPs per step."
+    )
+
+
+def _ops(options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps([dataclasses.asdict(op) for op in OPS], indent=2))
+        return
+    for number, op in enumerate(OPS, 1):
+        name = f"OP{number}" if not op.is_call else "call"
+        print(f"{name:5} {op.name:28} {op.signature:28} {example(op)}")
+
+
+def example(op: arz.ops.Op) -> str:
+    """A line of this op, with registers as small numbers."""
+    registers = iter(range(100))
+    args = tuple(next(registers) for _ in op.slots)
+    return line_text(arz.Instruction(op, args, (0.5, 1.0)[: op.constants]), None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

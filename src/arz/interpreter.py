@@ -1,0 +1,173 @@
+"""The native interpreter: programs x observations -> actions, at the speed of the hardware.
+
+Episodes run side by side, one in each *lane*. Results equal the reference (`machine.py`) bit for bit, at any
+number of lanes and threads. By default the interpreter runs the dead-code-free form of a program, which has the
+same actions (`simplify.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arz.native import core
+from arz.program import Batch, Program
+from arz.text import register_number
+
+Keys = Sequence[int] | NDArray[np.uint64]
+
+
+def available_threads() -> int:
+    """How many threads can run at once here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def execute(program: Program, observations: ArrayLike, *, keys: Keys | None = None) -> NDArray[np.float64]:
+    """Actions [step, lane, action] of a program for observations [step, lane, entry].
+
+    Args:
+        program: what to run.
+        observations: what the program sees, in every step of every episode.
+        keys: one number per lane, which names the random numbers of its episode; 0, 1, 2, ... by default.
+
+    Raises:
+        ValueError: the shape of the observations does not fit the program.
+
+    """
+    seen = _observations(observations)
+    actions: NDArray[np.float64] = core.run(program.packed, seen, _keys(keys, seen.shape[1]), 1, True)[0]
+    return actions
+
+
+def execute_batch(
+    batch: Batch,
+    observations: ArrayLike,
+    *,
+    keys: Keys | None = None,
+    threads: int | None = None,
+    only_effective: bool = True,
+) -> NDArray[np.float64]:
+    """Actions [program, step, lane, action] of many programs for the same observations [step, lane, entry].
+
+    Runs on `threads` threads (all by default) without the GIL; the result does not depend on their number.
+    `only_effective=False` runs dead code too, which changes nothing but the time.
+    """
+    seen = _observations(observations)
+    used = available_threads() if threads is None else threads
+    return core.run(batch.core, seen, _keys(keys, seen.shape[1]), used, only_effective)
+
+
+class Interpreter:
+    """Runs a program step by step, one episode in each lane.
+
+    Args:
+        program: what to run.
+        lanes: how many episodes run side by side.
+
+    """
+
+    def __init__(self, program: Program, lanes: int = 1) -> None:
+        self.program = program
+        self.lanes = lanes
+        self._core = core.Stepper(program.packed, 0, lanes)
+        self.reset()
+
+    def reset(self, keys: Keys | None = None) -> None:
+        """Starts an episode in every lane."""
+        self._core.reset(_keys(keys, self.lanes))
+
+    def act(self, observations: ArrayLike) -> NDArray[np.float64]:
+        """Actions [lane, action] for observations [lane, entry]; memory goes on from the last step."""
+        return self._core.act(np.ascontiguousarray(observations, np.float64))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything a program did: its actions, every register that was written, every CADF call.
+
+    One event is one write of one register in one lane, in the order of execution. `step`, `lane`, `function` (0
+    is GetAction), `line`, `kind` and `number` (of the register) are columns of equal length; `site` is the line of
+    GetAction whose call ran the function, -1 in GetAction itself. `value(event)` is what was written.
+    """
+
+    program: Program
+    actions: NDArray[np.float64]
+    step: NDArray[np.int64]
+    lane: NDArray[np.int64]
+    site: NDArray[np.int64]
+    line: NDArray[np.int64]
+    function: NDArray[np.int64]
+    kind: NDArray[np.str_]
+    number: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+    def value(self, event: int) -> NDArray[np.float64]:
+        """What an event wrote: a number, vector or matrix."""
+        shape = self.program.memory.shape(str(self.kind[event]))
+        first = int(self.offset[event])
+        return self.values[first : first + int(np.prod(shape))].reshape(shape)
+
+    def register(self, name: str, function: int = 0) -> NDArray[np.float64]:
+        """A register over time: its value [step, lane, ...] at the end of each step.
+
+        Stateless programs forget: what a step did not write is the start value again.
+
+        Raises:
+            ValueError: there is no such register.
+
+        """
+        memory = self.program.memory
+        found = register_number(name, memory)
+        if found is None or found[1] >= memory.count(found[0]):
+            raise ValueError(f"expected the name of a register, such as s0 or v1, got {name!r}")
+        kind, number = found
+        steps, lanes = self.actions.shape[:2]
+        started = function == 0 and kind in "svm"
+        start = self.program.start(kind, number) if started else np.zeros(memory.shape(kind))
+        result = np.empty((steps, lanes, *memory.shape(kind)))
+        result[:] = start
+        chosen = (self.function == function) & (self.kind == kind) & (self.number == number)
+        for event in np.flatnonzero(chosen):
+            step, lane = self.step[event], self.lane[event]
+            until = None if memory.stateful else step + 1
+            result[step:until, lane] = self.value(int(event))
+        return result
+
+    @cached_property
+    def calls(self) -> NDArray[np.bool_]:
+        """Which calls fired: [step, lane, call], calls in the order of their lines in GetAction."""
+        sites = [n for n, line in enumerate(self.program.lines()) if line.op.is_call]
+        fired = np.zeros((*self.actions.shape[:2], len(sites)), bool)
+        for column, site in enumerate(sites):
+            events = (self.site == site) | ((self.function == 0) & (self.line == site))
+            fired[self.step[events], self.lane[events], column] = True
+        return fired
+
+
+def trace(program: Program, observations: ArrayLike, *, keys: Keys | None = None) -> Trace:
+    """Runs a program as `execute` does and records what it did, dead code included."""
+    seen = _observations(observations)
+    actions, events, values = core.trace(program.packed, 0, seen, _keys(keys, seen.shape[1]))
+    step, lane, site, line, function, kind, number, offset = events.T
+    letters = np.array(list("svmi"))[kind]
+    return Trace(program, actions, step, lane, site, line, function, letters, number, offset, values)
+
+
+def _observations(observations: ArrayLike) -> NDArray[np.float64]:
+    seen = np.ascontiguousarray(observations, np.float64)
+    if seen.ndim != 3:
+        raise ValueError(f"expected observations [step, lane, entry], got an array of shape {seen.shape}")
+    return seen
+
+
+def _keys(keys: Keys | None, lanes: int) -> NDArray[np.uint64]:
+    return np.arange(lanes, dtype=np.uint64) if keys is None else np.ascontiguousarray(keys, np.uint64)

@@ -1,0 +1,41 @@
+"""The compiled core, in the fastest build that this processor can run.
+
+The wheel holds one build for the baseline instruction set and, on x86, one for x86-64-v3 (AVX2). Both
+give the same bits. Set the environment variable `ARZ_INSTRUCTION_SET` to `baseline` or `x86-64-v3`
+to choose one by hand, for instance to compare them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from arz import ops
+from arz._cpu import supports_x86_64_v3
+
+__all__ = ["BUILDS", "core", "load"]
+
+BUILDS = {"baseline": "_native_baseline", "x86-64-v3": "_native_v3"}
+"""The module of each build, slowest first."""
+
+
+def load(instruction_set: str) -> Any:
+    """The compiled module for an instruction set.
+
+    Raises:
+        ImportError: the build is not there, or was made from another op table.
+
+    """
+    if instruction_set not in BUILDS:
+        raise ImportError(f"ARZ_INSTRUCTION_SET must be one of {', '.join(BUILDS)}, not {instruction_set!r}.")
+    module = importlib.import_module(f"arz.{BUILDS[instruction_set]}")
+    if ops.digest() != module.OPS_DIGEST:
+        raise ImportError("The compiled core was built from another op table. Build it again: make build.")
+    return module
+
+
+if TYPE_CHECKING:
+    from arz import _native as core
+else:
+    core = load(os.environ.get("ARZ_INSTRUCTION_SET") or ("x86-64-v3" if supports_x86_64_v3() else "baseline"))

@@ -1,0 +1,483 @@
+"""The parser of the readable form: text to program, with errors that show the line and a caret.
+
+A line is matched against the op table's own texts (`Op.statement`), so the parser knows no op by name but the
+call. Nothing is run; time and memory are bounded by the length of the text.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.ops import OP, OPS, Op
+from arz.program import MAX_CADFS, NONE, Instruction, Memory, Program
+from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, register_number
+
+MAX_CHARACTERS = 1 << 24
+"""Texts longer than this are refused."""
+
+TOKEN = re.compile(
+    r"(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<symbol>\S)"
+)
+FUNCTION = re.compile(r"f(0|[1-9]\d{0,4})$")
+KIND_NAMES = {
+    "s": "a scalar register",
+    "v": "a vector register",
+    "m": "a matrix register",
+    "i": "an index register",
+    "k": "a number",
+    "d": "an element position",
+    "r": "a stream number",
+    "f": "a function",
+}
+
+
+class ParseError(ValueError):
+    """A text that is not a program: says what was expected, what came, and where."""
+
+    def __init__(self, problem: str, source: str, line: int, column: int, code: str) -> None:
+        self.problem, self.source, self.line, self.column = problem, source, line, column
+        start = max(0, column - 60)  # keep the caret in sight on very long lines
+        shown = code[start : start + 100]
+        super().__init__(f"{source}, line {line}: {problem}\n    {shown}\n    {' ' * (column - start)}^")
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    kind: str  # number, name, symbol or end
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A logical line: brackets may hold it open over several physical ones."""
+
+    indented: bool
+    tokens: Sequence[_Token]  # the last one marks the end
+
+
+def load(path: str | Path) -> Program:
+    """A program from an `.arz` file.
+
+    Raises:
+        ParseError: the file is not a program.
+        OSError: the file cannot be read.
+
+    """
+    data = Path(path).read_bytes()
+    try:
+        return parse(data.decode("utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ParseError("expected text in UTF-8, found other bytes", str(path), line, 0, "") from None
+
+
+def parse(text: str, source: str = "program") -> Program:
+    """A program from its text. `source` names the text in errors.
+
+    Raises:
+        ParseError: the text is not a program.
+
+    """
+    return _Parser(text, source).program()
+
+
+class _Parser:
+    def __init__(self, text: str, source: str) -> None:
+        self.source = source
+        if len(text) > MAX_CHARACTERS:
+            raise ParseError(
+                f"a program has at most {MAX_CHARACTERS} characters, this has {len(text)}", source, 1, 0, ""
+            )
+        self.physical = re.split(r"\r\n|\n|\r", text)
+        self.lines = self._logical_lines()
+        self.at = 0
+        self.called: list[_Token] = []
+
+    def fail(self, token: _Token, problem: str) -> ParseError:
+        return ParseError(problem, self.source, token.line, token.column, self.physical[token.line - 1])
+
+    # -- lines and tokens --
+
+    def _logical_lines(self) -> list[_Line]:
+        lines: list[_Line] = []
+        tokens: list[_Token] = []
+        depth = 0
+        indented = False
+        for number, code in enumerate(self.physical, 1):
+            code = code.split("#", 1)[0]
+            if not tokens:
+                indented = code[:1].isspace()
+            for match in TOKEN.finditer(code):
+                token = _Token(match[0], str(match.lastgroup), number, match.start())
+                depth += (token.text in "([") - (token.text in ")]") if token.kind == "symbol" else 0
+                if depth < 0:
+                    raise self.fail(token, f"found {token.text!r} that closes nothing")
+                tokens.append(token)
+            if tokens and depth == 0:
+                tokens.append(_Token("", "end", number, len(code.rstrip())))
+                lines.append(_Line(indented, tuple(tokens)))
+                tokens = []
+        if tokens:
+            opening = next(token for token in tokens if token.text in ("(", "["))
+            raise self.fail(opening, f"{opening.text!r} is never closed")
+        return lines
+
+    def next_line(self, indented: bool) -> _Line | None:
+        if self.at == len(self.lines) or self.lines[self.at].indented != indented:
+            return None
+        self.at += 1
+        return self.lines[self.at - 1]
+
+    def expect(self, line: _Line, *texts: str) -> None:
+        """The line must be exactly these tokens."""
+        for token, text in zip(line.tokens, (*texts, ""), strict=False):
+            if token.text != text:
+                raise self.fail(token, f"expected {_quoted(text)}, found {_shown(token)}")
+
+    # -- the program --
+
+    def program(self) -> Program:
+        memory = self.memory()
+        image = np.zeros(memory.image_size)
+        bodies: dict[str, list[Instruction]] = {}
+        started = False
+        while (line := self.next_line(indented=False)) is not None:
+            name = self.header(line, memory, bodies, started)
+            if name == "StartEpisode":
+                started = True
+                self.start_values(memory, image)
+            else:
+                bodies[name] = self.body(memory, name)
+        if self.at < len(self.lines):
+            raise self.fail(
+                self.lines[self.at].tokens[0], "expected a line that starts at the margin, found an indented one"
+            )
+        last = self.lines[-1].tokens[-1]
+        if "GetAction" not in bodies:
+            raise self.fail(last, "expected 'def GetAction(obs, action):', found the end of the text")
+        cadfs = [bodies[f"f{n}"] for n in range(len(bodies) - 1)]
+        for token in self.called:
+            if token.text not in bodies:
+                raise self.fail(token, f"function {token.text} does not exist, the program has {len(cadfs)}")
+        try:
+            return Program.build(memory, bodies["GetAction"], cadfs, image)
+        except ValueError as error:
+            raise self.fail(last, str(error)) from None
+
+    def memory(self) -> Memory:
+        line = self.next_line(indented=False)
+        if line is None:
+            place = self.lines[self.at].tokens[0] if self.lines else _Token("", "end", 1, 0)
+            raise self.fail(place, "expected 'memory(observations=..., actions=..., ...)' as the first line")
+        tokens = line.tokens
+        self.expect(_Line(False, tokens[:2]), "memory", "(")
+        values: dict[str, Any] = {}
+        at = 2
+        names = [field.name for field in fields(Memory)]
+        while tokens[at].text != ")":
+            name = tokens[at]
+            if name.text not in names or name.text in values:
+                problem = "given twice" if name.text in values else f"expected one of {', '.join(names)}"
+                raise self.fail(name, f"{problem}, found {_shown(name)}{_did_you_mean(name.text, names)}")
+            self.expect(_Line(False, tokens[at + 1 : at + 2]), "=")
+            value = tokens[at + 2]
+            if name.text == "stateful":
+                if value.text not in ("True", "False"):
+                    raise self.fail(value, f"expected True or False, found {_shown(value)}")
+                values[name.text] = value.text == "True"
+            else:
+                values[name.text] = self.whole(value)
+            at += 3
+            if tokens[at].text == ",":
+                at += 1
+            elif tokens[at].text != ")":
+                raise self.fail(tokens[at], f"expected ',' or ')', found {_shown(tokens[at])}")
+        self.expect(_Line(False, tokens[at:]), ")")
+        for name_wanted in ("observations", "actions"):
+            if name_wanted not in values:
+                raise self.fail(tokens[0], f"expected {name_wanted}=... in memory(...)")
+        try:
+            return Memory(**values)
+        except ValueError as error:
+            raise self.fail(tokens[0], str(error)) from None
+
+    def header(self, line: _Line, memory: Memory, bodies: dict[str, list[Instruction]], started: bool) -> str:
+        """Reads a `def` line and returns the function's name."""
+        tokens = line.tokens
+        self.expect(_Line(False, tokens[:1]), "def")
+        name = tokens[1].text
+        cadfs = sum(body != "GetAction" for body in bodies)
+        known = ["StartEpisode", "GetAction", *(f"f{n}" for n in range(MAX_CADFS))]
+        if name not in known:
+            wanted = "StartEpisode, GetAction or f0 to f5"
+            raise self.fail(tokens[1], f"expected {wanted}, found {_shown(tokens[1])}{_did_you_mean(name, known)}")
+        if name in bodies or (name == "StartEpisode" and started):
+            raise self.fail(tokens[1], f"{name} is defined twice")
+        if name.startswith("f") and name != f"f{cadfs}":
+            raise self.fail(tokens[1], f"expected f{cadfs}, the next function in order, found {name!r}")
+        if name.startswith("f") and (memory.scalars < 4 or memory.indices < 2):
+            raise self.fail(tokens[1], "a function takes four scalars and two indices, the memory has fewer")
+        arguments = {"StartEpisode": "", "GetAction": GET_ACTION_ARGUMENTS}.get(name, ARGUMENTS)
+        signature = [match[0] for match in TOKEN.finditer(f"def {name}({arguments}):")]
+        self.expect(line, *signature)
+        return name
+
+    def start_values(self, memory: Memory, image: NDArray[np.float64]) -> None:
+        seen: set[str] = set()
+        while (line := self.next_line(indented=True)) is not None:
+            tokens = line.tokens
+            if [token.text for token in tokens] == ["pass", ""]:
+                continue
+            kind, number = self.register(tokens[0], "svm", memory, in_get_action=True)
+            if (name := f"{kind}{number}") in seen:
+                raise self.fail(tokens[0], f"{tokens[0].text} is set twice")
+            seen.add(name)
+            self.expect(_Line(True, tokens[1:2]), "=")
+            values, at = self.array(tokens, 2, memory.shape(kind))
+            self.expect(_Line(True, tokens[at:]))
+            image[memory.image_slice(kind, number)] = values
+
+    def array(self, tokens: Sequence[_Token], at: int, shape: tuple[int, ...]) -> tuple[list[float], int]:
+        """Numbers in nested brackets, of this shape, and the place after them."""
+        if not shape:
+            value, at = self.number(tokens, at)
+            return [value], at
+        values: list[float] = []
+        for n in range(shape[0]):
+            self.expect(_Line(True, tokens[at : at + 1]), "," if n else "[")
+            part, at = self.array(tokens, at + 1, shape[1:])
+            values += part
+        if tokens[at].text != "]":
+            raise self.fail(tokens[at], f"expected ']' after {shape[0]} entries, found {_shown(tokens[at])}")
+        return values, at + 1
+
+    def body(self, memory: Memory, name: str) -> list[Instruction]:
+        lines: list[Instruction] = []
+        get_action = name == "GetAction"
+        while (line := self.next_line(indented=True)) is not None:
+            first = line.tokens[0]
+            if first.text == "pass" and line.tokens[1].kind == "end":
+                continue
+            if first.text == "return":
+                self.returned(line, lines, get_action)
+                following = self.lines[self.at] if self.at < len(self.lines) else None
+                if following is not None and following.indented:
+                    raise self.fail(following.tokens[0], "nothing can follow the return")
+                break
+            lines.append(self.instruction(line, memory, get_action))
+        return lines
+
+    def returned(self, line: _Line, lines: Iterable[Instruction], get_action: bool) -> None:
+        """A return must name what is returned anyway: the action, or what was written last."""
+        wanted = ["action"]
+        if not get_action:
+            last = {"s": 0, "v": 0, "i": 0}
+            for instruction in lines:
+                last.update(instruction.outputs)
+            wanted = [f"s{last['s']}", ",", f"v{last['v']}", ",", f"i{last['i']}"]
+        for token, text in zip(line.tokens[1:], (*wanted, ""), strict=False):
+            if token.text != text:
+                what = "GetAction returns the action" if get_action else "a function returns what it wrote last"
+                raise self.fail(token, f"expected {_quoted(text)}, since {what}, found {_shown(token)}")
+
+    # -- one instruction --
+
+    def instruction(self, line: _Line, memory: Memory, get_action: bool) -> Instruction:
+        tokens = line.tokens
+        candidates = (
+            [OP["call"]] if tokens[0].text == "if" else _ops_by_shape().get(_shape(tokens, memory, get_action), [])
+        )
+        for op in candidates:
+            reader = _LineReader(self, op, tokens, memory, get_action)
+            if reader.matches():
+                if op.is_call and not get_action:
+                    raise self.fail(tokens[0], "a function cannot call a function")
+                return reader.instruction()
+        raise self.explain(tokens, memory, get_action)
+
+    def explain(self, tokens: Sequence[_Token], memory: Memory, get_action: bool) -> ParseError:
+        """The error of a line that fits no op: where the best fits end, and what they expect there."""
+        readers = [_LineReader(self, op, tokens, memory, get_action) for op in OPS]
+        for reader in readers:
+            reader.matches()
+        furthest = max(reader.at for reader in readers)
+        best = [reader for reader in readers if reader.at == furthest]
+        token = tokens[furthest]
+        for reader in best:
+            if reader.problem:
+                return self.fail(token, reader.problem)
+        expected = sorted({reader.expected for reader in best})
+        names = [op.text.split("(")[0] for op in OPS if "(" in op.text]
+        hint = _did_you_mean(token.text, names) if token.kind == "name" else ""
+        listed = ", ".join(expected[:6]) + (", ..." if len(expected) > 6 else "")
+        return self.fail(token, f"expected {listed}, found {_shown(token)}{hint}")
+
+    def register(self, token: _Token, kinds: str, memory: Memory, in_get_action: bool) -> tuple[str, int]:
+        found = register_number(token.text, memory if in_get_action else None)
+        if found is None or found[0] not in kinds:
+            wanted = " or ".join(KIND_NAMES[kind] for kind in kinds)
+            raise self.fail(token, f"expected {wanted}, found {_shown(token)}")
+        self.check_register(token, found, memory)
+        return found
+
+    def check_register(self, token: _Token, register: tuple[str, int], memory: Memory) -> None:
+        kind, number = register
+        if number >= memory.count(kind):
+            plural = {"s": "scalars", "v": "vectors", "m": "matrices", "i": "indices"}[kind]
+            raise self.fail(
+                token, f"register {kind}{number} does not exist, the memory has {memory.count(kind)} {plural}"
+            )
+
+    def whole(self, token: _Token, below: int = 10**9) -> int:
+        if not re.fullmatch(r"\d{1,9}", token.text) or int(token.text) >= below:
+            limit = "" if below == 10**9 else f" below {below}"
+            raise self.fail(token, f"expected a whole number{limit}, found {_shown(token)}")
+        return int(token.text)
+
+    def number(self, tokens: Sequence[_Token], at: int) -> tuple[float, int]:
+        sign = -1.0 if tokens[at].text == "-" else 1.0
+        at += tokens[at].text == "-"
+        token = tokens[at]
+        if token.kind != "number":
+            raise self.fail(token, f"expected a number, found {_shown(token)}")
+        value = sign * float(token.text)
+        if not np.isfinite(value):
+            raise self.fail(token, "expected a finite number, this one is too large")
+        return value, at + 1
+
+
+class _LineReader:
+    """Matches one line against the text of one op, and remembers how far it came."""
+
+    def __init__(self, parser: _Parser, op: Op, tokens: Sequence[_Token], memory: Memory, get_action: bool) -> None:
+        self.parser, self.op, self.tokens = parser, op, tokens
+        self.memory, self.get_action = memory, get_action
+        self.at = 0
+        self.expected = ""
+        self.problem = ""
+        self.values: dict[str, float] = {}
+        self.places: dict[str, _Token] = {}
+
+    def matches(self) -> bool:
+        for part in _template(self.op):
+            token = self.tokens[self.at]
+            if not part.startswith("{"):
+                self.expected = _quoted(part)
+                if token.text != part:
+                    return False
+                self.at += 1
+            elif not self.placeholder(part.strip("{}"), token):
+                return False
+        self.expected = "the end of the line"
+        return self.tokens[self.at].kind == "end"
+
+    def placeholder(self, name: str, token: _Token) -> bool:
+        kind = self.op.outputs[int(name[1:])] if name.startswith("o") else self.op.inputs[int(name)]
+        self.expected = KIND_NAMES[kind]
+        value: float | None = None
+        step = 1
+        if kind in "svmi":
+            found = register_number(token.text, self.memory if self.get_action else None)
+            if found is not None and found[0] == kind:
+                value = found[1]
+            elif token.text == "_" and self.op.is_call and name not in ("1", "2"):
+                value = NONE
+        elif kind == "f":
+            match = FUNCTION.match(token.text)
+            value = int(match[1]) if match else None
+        elif kind in "dr":
+            value = int(token.text) if re.fullmatch(r"\d{1,9}", token.text) else None
+        elif token.kind == "number" or (token.text == "-" and self.tokens[self.at + 1].kind == "number"):
+            value, after = self.parser.number(self.tokens, self.at)
+            step = after - self.at
+        if value is None:
+            return False
+        if self.values.setdefault(name, value) != value:
+            self.problem = f"expected {self.places[name].text!r} again, found {_shown(token)}"
+            return False
+        self.places.setdefault(name, token)
+        self.at += step
+        return True
+
+    def instruction(self) -> Instruction:
+        """The instruction that was matched, with every number checked for its range."""
+        outputs = [self.checked(kind, f"o{n}") for n, kind in enumerate(self.op.outputs)]
+        inputs = [(kind, self.checked(kind, str(n))) for n, kind in enumerate(self.op.inputs)]
+        args = (*outputs, *(value for kind, value in inputs if kind != "k"))
+        constants = tuple(value for kind, value in inputs if kind == "k")
+        return Instruction(self.op, tuple(int(value) for value in args), constants)
+
+    def checked(self, kind: str, name: str) -> float:
+        value, token = self.values[name], self.places[name]
+        if kind in "svmi" and value != NONE:
+            self.parser.check_register(token, (kind, int(value)), self.memory)
+        limits = {"d": self.memory.dim, "r": NONE, "f": MAX_CADFS}
+        if kind == "f":
+            self.parser.called.append(token)
+        if kind in limits and value >= limits[kind]:
+            raise self.parser.fail(token, f"expected {KIND_NAMES[kind]} below {limits[kind]}, found {_shown(token)}")
+        return value
+
+
+@cache
+def _template(op: Op) -> tuple[str, ...]:
+    """The tokens of an op's text, placeholders in braces."""
+    return tuple(re.findall(r"\{\w+\}|\d+|\w+|\S", op.statement))
+
+
+def _shape(tokens: Sequence[_Token], memory: Memory, get_action: bool) -> str:
+    """What a line looks like without its numbers: `s = dot ( v , v )`. The key to the ops that may fit."""
+    shape: list[str] = []
+    for n, token in enumerate(tokens):
+        register = register_number(token.text, memory if get_action else None)
+        if token.kind == "number":
+            if shape and shape[-1] == "-" and (n < 2 or tokens[n - 2].text in ("=", "*", "(", ",")):
+                shape.pop()
+            shape.append("#")
+        else:
+            shape.append(register[0] if register else token.text)
+    return " ".join(shape).strip()
+
+
+@cache
+def _ops_by_shape() -> dict[str, list[Op]]:
+    """The ops for each shape of line; where several fit, those with fewer placeholders first."""
+    table: dict[str, list[Op]] = {}
+    for op in OPS:
+        if op.is_call:
+            continue
+        kinds = {f"o{n}": kind for n, kind in enumerate(op.outputs)}
+        kinds |= {str(n): kind for n, kind in enumerate(op.inputs)}
+        shape = []
+        for part in _template(op):
+            kind = kinds[part.strip("{}")] if part.startswith("{") else part
+            shape.append("#" if kind in ("k", "d", "r") or kind.isdigit() else kind)
+        table.setdefault(" ".join(shape), []).append(op)
+    for ops in table.values():
+        ops.sort(key=lambda op: op.statement.count("{"))
+    return table
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if text else "the end of the line"
+
+
+def _shown(token: _Token) -> str:
+    text = token.text if len(token.text) <= 40 else token.text[:37] + "..."
+    return repr(text) if token.kind != "end" else "the end of the line"
+
+
+def _did_you_mean(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name[:40], list(names), n=1)
+    return f". Did you mean {close[0]!r}?" if close else ""

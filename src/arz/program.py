@@ -1,0 +1,320 @@
+"""Programs: what a policy is.
+
+A `Program` is a linear register machine: a `Memory` of typed registers, the constants that they start
+an episode with, the instructions of `GetAction`, and up to six conditionally invoked functions
+(CADFs). Inside it is packed arrays, the same bytes that the native core works on; outside it is a text that
+a person can read (`text.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.native import core
+from arz.ops import NUMBER, OP, OPS, Op
+
+MAX_CADFS = 6
+"""A program has at most this many CADFs."""
+
+NONE = 0xFFFF
+"""An argument or result of a call that is not passed; `_` in text."""
+
+INSTRUCTION = np.dtype([("constants", "<f8", (2,)), ("op", "<u2"), ("args", "<u2", (12,)), ("unused", "<u2", (3,))])
+"""A packed instruction: 48 bytes. Fields that an op does not use are zero."""
+
+Code = NDArray[Any]
+"""The packed instructions of one function, a one-dimensional array of `INSTRUCTION`."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a program can see, do and remember.
+
+    `v1` receives the observation; the action is `s3` if there is one, the first entries of `v4` if
+    there are several. Neither is cleared between steps. A stateless program (`stateful=False`) starts
+    every step with all memory as at the start of the episode.
+
+    Raises:
+        ValueError: a number is out of range, or too small for the observation and the action.
+
+    """
+
+    observations: int
+    actions: int
+    scalars: int = 16
+    vectors: int = 16
+    matrices: int = 0
+    indices: int = 16
+    stateful: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("observations", "actions", "scalars", "vectors", "matrices", "indices"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 2**31:
+                raise ValueError(f"{name} must be a whole number, not {value!r}")
+        if not isinstance(self.stateful, bool):
+            raise ValueError(f"stateful must be True or False, not {self.stateful!r}")
+        _ = self.native  # refuses what is out of range
+
+    @cached_property
+    def native(self) -> core.MemoryShape:
+        """The same, as the native core knows it."""
+        counts = (self.scalars, self.vectors, self.matrices, self.indices)
+        return core.memory_shape(self.observations, self.actions, *counts, self.stateful)
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector: the observation's, or the action's where that is larger."""
+        return max(self.observations, self.actions)
+
+    @property
+    def action(self) -> tuple[str, int]:
+        """Kind and number of the register that holds the action."""
+        return ("s", 3) if self.actions == 1 else ("v", 4)
+
+    def count(self, kind: str) -> int:
+        """How many registers of a kind there are."""
+        return {"s": self.scalars, "v": self.vectors, "m": self.matrices, "i": self.indices}[kind]
+
+    def shape(self, kind: str) -> tuple[int, ...]:
+        """The array shape of one register of a kind."""
+        return {"s": (), "v": (self.dim,), "m": (self.dim, self.dim), "i": ()}[kind]
+
+    @property
+    def image_size(self) -> int:
+        """How many numbers an episode starts with: every scalar, vector and matrix."""
+        return self.scalars + self.vectors * self.dim + self.matrices * self.dim**2
+
+    def image_slice(self, kind: str, number: int) -> slice:
+        """Where the start value of a register lies in the flat image."""
+        size = int(np.prod(self.shape(kind)))
+        before = {"s": 0, "v": self.scalars, "m": self.scalars + self.vectors * self.dim}[kind]
+        return slice(before + number * size, before + (number + 1) * size)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of a program: an op, its arguments (outputs first, as `Op.slots`) and its constants."""
+
+    op: Op
+    args: tuple[int, ...]
+    constants: tuple[float, ...] = ()
+
+    @classmethod
+    def unpack(cls, record: Any) -> Instruction:
+        """An instruction from its packed form."""
+        op = OPS[int(record["op"])]
+        args = tuple(int(value) for value in record["args"][: len(op.slots)])
+        return cls(op, args, tuple(float(value) for value in record["constants"][: op.constants]))
+
+    @property
+    def outputs(self) -> tuple[tuple[str, int], ...]:
+        """Kind and number of each register that receives a result."""
+        return tuple(zip(self.op.outputs, self.args, strict=False))
+
+    @property
+    def inputs(self) -> tuple[int | float, ...]:
+        """The value of each input in the order of the signature: register number, position or constant."""
+        args, constants = iter(self.args[len(self.op.outputs) :]), iter(self.constants)
+        return tuple(next(constants) if kind == "k" else next(args) for kind in self.op.inputs)
+
+
+def pack_code(lines: Iterable[Instruction]) -> Code:
+    """Instructions in packed form."""
+    lines = list(lines)
+    code = np.zeros(len(lines), INSTRUCTION)
+    for record, line in zip(code, lines, strict=True):
+        record["op"] = NUMBER[line.op.name]
+        record["args"][: len(line.args)] = line.args
+        record["constants"][: len(line.constants)] = line.constants
+    return code
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A control program. Equal programs are equal bit for bit.
+
+    `functions[0]` is `GetAction`, the others are the CADFs `f0`, `f1`, ... `image` holds the start
+    values: scalars, then vectors, then matrices, row by row; indices start at zero.
+
+    Raises:
+        ValueError: an instruction names something that does not exist, or a constant is not finite.
+
+    """
+
+    memory: Memory
+    functions: tuple[Code, ...]
+    image: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.functions) <= 1 + MAX_CADFS:
+            raise ValueError(
+                f"a program has 1 to {1 + MAX_CADFS} functions, GetAction first, not {len(self.functions)}"
+            )
+        for code in self.functions:
+            if not isinstance(code, np.ndarray) or code.dtype != INSTRUCTION or code.ndim != 1:
+                raise ValueError("a function must be a one-dimensional array of packed instructions (pack_code)")
+        image = np.array(self.image, np.float64)
+        if image.shape != (self.memory.image_size,):
+            raise ValueError(f"expected {self.memory.image_size} start values, got an array of shape {image.shape}")
+        functions = tuple(np.array(code) for code in self.functions)
+        for array in (image, *functions):
+            array.flags.writeable = False
+        object.__setattr__(self, "image", image)
+        object.__setattr__(self, "functions", functions)
+        _ = self.packed  # refuses what is not valid
+
+    @classmethod
+    def build(
+        cls,
+        memory: Memory,
+        get_action: Iterable[Instruction],
+        cadfs: Sequence[Iterable[Instruction]] = (),
+        image: NDArray[np.float64] | None = None,
+    ) -> Program:
+        """A program from its instructions; without an image all registers start at zero."""
+        functions = (pack_code(get_action), *(pack_code(body) for body in cadfs))
+        return cls(memory, functions, np.zeros(memory.image_size) if image is None else image)
+
+    @cached_property
+    def packed(self) -> core.Batch:
+        """The program as a native batch of one."""
+        return _pack(self.memory, [self])
+
+    @property
+    def cadfs(self) -> int:
+        """The number of CADFs."""
+        return len(self.functions) - 1
+
+    def lines(self, function: int = 0) -> list[Instruction]:
+        """The instructions of a function: 0 is GetAction, 1 the first CADF."""
+        return [Instruction.unpack(record) for record in self.functions[function]]
+
+    def start(self, kind: str, number: int) -> NDArray[np.float64]:
+        """The value with which a scalar, vector or matrix register starts an episode."""
+        return self.image[self.memory.image_slice(kind, number)].reshape(self.memory.shape(kind))
+
+    def returns(self, function: int) -> tuple[int, int, int]:
+        """The scalar, vector and index register that a CADF returns: those written last, else register 0."""
+        last = {"s": 0, "v": 0, "i": 0}
+        for line in self.lines(function):
+            last.update(line.outputs)
+        return last["s"], last["v"], last["i"]
+
+    @classmethod
+    def parse(cls, text: str, source: str = "program") -> Program:
+        """A program from its text; see `arz.parser.parse`."""
+        from arz.parser import parse
+
+        return parse(text, source)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Program:
+        """A program from an `.arz` file; see `arz.parser.load`."""
+        from arz.parser import load
+
+        return load(path)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the text form to a new file.
+
+        Raises:
+            FileExistsError: nothing is overwritten.
+
+        """
+        with Path(path).open("x", encoding="utf-8") as file:
+            file.write(str(self))
+
+    def __str__(self) -> str:
+        from arz.text import render
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(str(len(code)) for code in self.functions)
+        return f"<Program of {lengths} lines, {self.memory.observations} observations, {self.memory.actions} actions>"
+
+    def _bytes(self) -> tuple[bytes, ...]:
+        return (self.image.tobytes(), *(code.tobytes() for code in self.functions))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Program):
+            return NotImplemented
+        return self.memory == other.memory and self._bytes() == other._bytes()
+
+    def __hash__(self) -> int:
+        return hash((self.memory, self._bytes()))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Many programs of one memory, packed side by side in the native core: what a search works on."""
+
+    memory: Memory
+    core: core.Batch
+
+    @classmethod
+    def pack(cls, programs: Sequence[Program]) -> Batch:
+        """A batch from programs.
+
+        Raises:
+            ValueError: there is none, or their memories differ.
+
+        """
+        if not programs:
+            raise ValueError("a batch needs at least one program, to know its memory")
+        memory = programs[0].memory
+        if any(program.memory != memory for program in programs):
+            raise ValueError("the programs of a batch must have one memory")
+        return cls(memory, _pack(memory, programs))
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+    def __getitem__(self, index: int) -> Program:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"program {index} is not in a batch of {len(self)}")
+        return Batch(self.memory, self.core.selected(np.array([index % len(self)]))).unpack()[0]
+
+    def take(self, indices: Sequence[int] | NDArray[np.int64]) -> Batch:
+        """The programs at these positions, as a batch."""
+        return Batch(self.memory, self.core.selected(np.ascontiguousarray(indices, np.int64)))
+
+    def __add__(self, other: Batch) -> Batch:
+        return Batch(self.memory, self.core.joined(other.core))
+
+    def unpack(self) -> list[Program]:
+        """The programs, one by one."""
+        instructions, lengths, cadfs, images = self.core.arrays()
+        code = np.frombuffer(instructions.tobytes(), INSTRUCTION)
+        ends = np.cumsum(lengths.ravel()).reshape(lengths.shape)
+        return [
+            Program(
+                self.memory,
+                tuple(code[end - length : end] for end, length in zip(ends[p, : n + 1], lengths[p], strict=False)),
+                images[p],
+            )
+            for p, n in enumerate(cadfs)
+        ]
+
+
+def _pack(memory: Memory, programs: Sequence[Program]) -> core.Batch:
+    code = [code for program in programs for code in program.functions]
+    joined = np.concatenate(code) if code else np.zeros(0, INSTRUCTION)
+    lengths = np.zeros((len(programs), 1 + MAX_CADFS), np.int64)
+    for row, program in zip(lengths, programs, strict=True):
+        row[: len(program.functions)] = [len(code) for code in program.functions]
+    cadfs = np.array([program.cadfs for program in programs], np.uint8)
+    images = np.stack([program.image for program in programs])
+    raw = np.ascontiguousarray(joined).view(np.uint8).reshape(len(joined), INSTRUCTION.itemsize)
+    return core.batch(memory.native, raw, lengths, cadfs, images)
+
+
+__all__ = ["INSTRUCTION", "MAX_CADFS", "NONE", "OP", "Batch", "Code", "Instruction", "Memory", "Program", "pack_code"]

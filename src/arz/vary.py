@@ -1,0 +1,217 @@
+"""Variation: random programs, the paper's seven mutations, and its crossover.
+
+The native core does the work, on batches; each child draws from the stream of its own key, so that the same keys
+give the same children whatever else happens. A mutation that cannot apply is drawn again: a child always differs
+from its parent. Your own operator, written in Python, plugs in by name::
+
+    @operator("negate_start")
+    def negate_start(program, stream):
+        return Program(program.memory, program.functions, -program.image)
+
+    variation = Variation(custom={"negate_start": 0.5})
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.native import core
+from arz.ops import OPS
+from arz.program import Batch, Memory, Program
+from arz.streams import Stream, mix
+
+Operator = Callable[[Program, Stream], Program | None]
+"""A mutation written in Python: a new program, or None where it cannot apply."""
+
+OPERATORS: dict[str, Operator] = {}
+"""Custom operators by name."""
+
+NO_MUTATION = 255
+"""The number of a child's mutation where none could apply: the child equals its parent."""
+
+
+@dataclass(frozen=True)
+class MutationWeights:
+    """Relative probability of each mutation (the paper's Table "Mutation operators")."""
+
+    insert_instruction: float = 0.5
+    """Insert a random instruction at a random line."""
+    delete_instruction: float = 1.0
+    """Delete a random line."""
+    randomize_instruction: float = 1.0
+    """Replace a random line by a random instruction."""
+    randomize_function: float = 0.1
+    """Shuffle the lines of a function."""
+    randomize_constants: float = 0.5
+    """Add noise to a fraction of the start values of one register."""
+    randomize_parameter: float = 0.5
+    """Change one argument or constant of one line."""
+    randomize_dim_indices: float = 0.5
+    """Change a fraction of the element positions of one line."""
+
+
+MUTATIONS = tuple(weight.name for weight in fields(MutationWeights))
+"""The names of the seven, in the order of their numbers."""
+
+if core.MUTATIONS != MUTATIONS:
+    raise ImportError("The compiled core knows other mutations. Build it again: make build.")
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What random instructions, programs and mutations are drawn from.
+
+    Raises:
+        ValueError: a number is out of range, or a name is unknown.
+
+    """
+
+    weights: MutationWeights = field(default_factory=MutationWeights)
+    custom: Mapping[str, float] = field(default_factory=dict)
+    """Weights of operators that were registered with `operator`."""
+    op_weights: Mapping[str, float] = field(default_factory=dict)
+    """Relative probability of ops in random instructions; 1 for those not named, 0 to leave one out."""
+    sigma: float = 0.05
+    """Standard deviation of the noise on start values."""
+    fraction: float = 0.2
+    """Share of a register's start values, or of a line's element positions, that one mutation changes."""
+    max_cadfs: int = 6
+    """A random call may create a CADF while there are fewer than this."""
+    length: tuple[int, int] = (1, 10)
+    """Least and most lines of GetAction in a random program."""
+    cadf_length: tuple[int, int] = (1, 10)
+    """Least and most lines of a new CADF."""
+    initial_cadfs: int = 0
+    """CADFs of a random program, beside those that its calls create."""
+    initial_constants: float = 0.0
+    """Start values of a random program are drawn from U(-this, this)."""
+
+    def __post_init__(self) -> None:
+        _known("operator", self.custom, OPERATORS)
+        _known("op", self.op_weights, (op.name for op in OPS))
+        for name in ("length", "cadf_length"):
+            if len(getattr(self, name)) != 2:
+                raise ValueError(f"{name} must be two numbers, the least and the most, not {getattr(self, name)!r}")
+        _ = self.native  # refuses what is out of range
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all mutations, in the order of their numbers: the seven, then the custom ones."""
+        return (*MUTATIONS, *self.custom)
+
+    @cached_property
+    def native(self) -> core.VariationSettings:
+        """The same, as the native core knows it."""
+        return core.variation_settings(
+            [*astuple(self.weights), *self.custom.values()],
+            [self.op_weights.get(op.name, 1.0) for op in OPS],
+            self.sigma,
+            self.fraction,
+            self.initial_constants,
+            self.max_cadfs,
+            self.initial_cadfs,
+            *self.length,
+            *self.cadf_length,
+        )
+
+
+def operator(name: str) -> Callable[[Operator], Operator]:
+    """Registers a mutation written in Python under a name.
+
+    Raises:
+        ValueError: the name is taken.
+
+    """
+    if name in OPERATORS or name in MUTATIONS:
+        raise ValueError(f"there is already a mutation called {name!r}")
+
+    def register(function: Operator) -> Operator:
+        OPERATORS[name] = function
+        return function
+
+    return register
+
+
+def random_programs(memory: Memory, keys: NDArray[np.uint64], variation: Variation | None = None) -> Batch:
+    """One random program for each key."""
+    settings = (variation or Variation()).native
+    return Batch(memory, core.random_batch(memory.native, settings, np.ascontiguousarray(keys, np.uint64)))
+
+
+def mutate(
+    batch: Batch,
+    parents: Sequence[int] | NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    variation: Variation | None = None,
+) -> tuple[Batch, NDArray[np.uint8]]:
+    """One child of each parent, by one mutation each, and the number of that mutation (see `Variation.names`).
+
+    Args:
+        batch: where the parents are.
+        parents: their positions in the batch.
+        keys: one for each child: names its random numbers.
+        variation: what to draw from; the paper's settings by default.
+
+    """
+    variation = variation or Variation()
+    chosen = np.ascontiguousarray(parents, np.int64)
+    drawn = np.ascontiguousarray(keys, np.uint64)
+    children, applied = core.mutated(batch.core, variation.native, chosen, drawn)
+    result = Batch(batch.memory, children)
+    custom = np.flatnonzero((applied >= len(MUTATIONS)) & (applied != NO_MUTATION))
+    if len(custom) == 0:
+        return result, applied
+    made = []
+    for child in custom.tolist():
+        program, number = _custom_child(batch[int(chosen[child])], int(drawn[child]), int(applied[child]), variation)
+        made.append(program)
+        applied[child] = number
+    order = np.arange(len(result))
+    order[custom] = len(result) + np.arange(len(made))
+    return (result + Batch.pack(made)).take(order), applied
+
+
+def crossover(
+    batch: Batch,
+    first: Sequence[int] | NDArray[np.int64],
+    second: Sequence[int] | NDArray[np.int64],
+    keys: NDArray[np.uint64],
+) -> Batch:
+    """One child of each pair: the first parent with one of its CADFs replaced by one of the second's.
+
+    Where either parent has no CADF, the child is one of the two, at random.
+    """
+    pair = (np.ascontiguousarray(first, np.int64), np.ascontiguousarray(second, np.int64))
+    return Batch(batch.memory, core.crossed(batch.core, *pair, np.ascontiguousarray(keys, np.uint64)))
+
+
+def _custom_child(parent: Program, key: int, number: int, variation: Variation) -> tuple[Program, int]:
+    """A child by a custom operator; one that cannot apply is drawn again, as the native ones are."""
+    for attempt in range(1000):
+        stream = Stream(mix(key ^ (attempt + 1)))
+        child = OPERATORS[variation.names[number]](parent, stream)
+        if child is not None and child != parent:
+            if child.memory != parent.memory:
+                raise ValueError(f"operator {variation.names[number]!r} must keep the memory of the program")
+            return child, number
+        again = np.array([stream.bits()], np.uint64)
+        children, applied = core.mutated(parent.packed, variation.native, np.zeros(1, np.int64), again)
+        number = int(applied[0])
+        if number < len(MUTATIONS) or number == NO_MUTATION:
+            return Batch(parent.memory, children)[0], number
+    return parent, NO_MUTATION
+
+
+def _known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"there is no {what} called {name!r}.{hint}")

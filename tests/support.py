@@ -1,0 +1,98 @@
+"""What many tests need: random programs, hostile numbers, equality of bits."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+from arz import Batch, Memory, Program, Variation, machine, random_programs
+from arz.interpreter import trace
+from arz.streams import keys
+
+SOAK = 50 if os.environ.get("ARZ_SOAK") else 1
+
+
+def examples(count: int) -> settings:
+    """Hypothesis settings: this many examples, fifty times as many under `make soak`."""
+    return settings(max_examples=count * SOAK, deadline=None, derandomize=SOAK == 1, print_blob=True)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 2.2e-308, 1.8e308, -1.8e308, 0.5, 2.0, 710.0]
+"""Numbers that break things."""
+
+numbers = st.one_of(st.sampled_from(SPECIAL), st.floats(width=64))
+
+memories = st.builds(
+    Memory,
+    observations=st.integers(1, 5),
+    actions=st.integers(1, 6),
+    scalars=st.integers(4, 7),
+    vectors=st.integers(5, 7),
+    matrices=st.integers(0, 2),
+    indices=st.integers(2, 4),
+    stateful=st.booleans(),
+)
+
+CALLING = Variation(length=(0, 25), cadf_length=(0, 8), initial_constants=1.0, op_weights={"call": 25.0})
+"""Random programs in which about every fourth line is a call."""
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Program:
+    """Random programs with CADFs, of random memories."""
+    return random_program(draw(memories), draw(st.integers(0, 2**32)))
+
+
+def random_program(memory: Memory, seed: int, variation: Variation = CALLING) -> Program:
+    """A random program for a seed."""
+    return random_programs(memory, keys(seed, "test", [0]), variation)[0]
+
+
+def random_batch(memory: Memory, count: int, seed: int = 0, variation: Variation = CALLING) -> Batch:
+    """Many random programs."""
+    return random_programs(memory, keys(seed, "test", range(count)), variation)
+
+
+def observations(memory: Memory, steps: int, lanes: int) -> st.SearchStrategy[NDArray[np.float64]]:
+    """Observations with hostile numbers."""
+    return hnp.arrays(np.float64, (steps, lanes, memory.observations), elements=numbers)
+
+
+def tame_observations(memory: Memory, steps: int, lanes: int, seed: int = 0) -> NDArray[np.float64]:
+    """Observations of moderate size with a few hostile numbers in between."""
+    random = np.random.default_rng(seed)
+    seen = random.normal(size=(steps, lanes, memory.observations))
+    hostile = random.random(seen.shape) < 0.02
+    seen[hostile] = random.choice(SPECIAL, size=int(hostile.sum()))
+    return seen
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Whether two arrays are equal bit for bit, all NaNs being one value."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if a.shape != b.shape:
+        return False
+    equal = a.reshape(-1).view(np.uint64) == b.reshape(-1).view(np.uint64)
+    return bool(np.all(equal | (np.isnan(a.reshape(-1)) & np.isnan(b.reshape(-1)))))
+
+
+def assert_same_trace(program: Program, seen: NDArray[np.float64]) -> None:
+    """Native and reference must agree on every write of every register, and on every action."""
+    native = trace(program, seen)
+    for lane in range(seen.shape[1]):
+        reference = machine.Machine(program, key=lane)
+        actions = [reference.act(row[lane]) for row in seen]
+        assert same_bits(native.actions[:, lane], actions)
+        events = np.flatnonzero(native.lane == lane)
+        assert len(events) == len(reference.trace)
+        for event, write in zip(events.tolist(), reference.trace, strict=True):
+            place = (native.step[event], native.site[event], native.line[event], native.function[event])
+            assert place == (write.step, write.site, write.line, write.function)
+            assert (native.kind[event], native.number[event]) == write.register
+            assert same_bits(native.value(event), write.value), (write, native.value(event))

@@ -1,0 +1,34 @@
+from pathlib import Path
+
+from arz import Program, complexity, effective
+from arz.complexity import lstm_complexity, mlp_complexity
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def test_the_papers_cartpole_program_has_11_parameters_and_25_flops() -> None:
+    cost = complexity(Program.load(EXAMPLES / "paper_cartpole.arz"))
+    assert (cost.parameters, cost.flops) == (11, 25)
+
+
+def test_the_papers_quadruped_program_has_608_numbers_and_2080_flops() -> None:
+    program = Program.load(EXAMPLES / "paper_quadruped.arz")
+    cost = complexity(program, as_written=True)
+    assert cost.memory == 608
+    # The figure prints eleven conditions with their expression in the place of the call. As calls, they hand back
+    # what is copied once more: five scalars of f1, one of f4, and a scalar, a vector and an index of f2 and f3.
+    handed_back = 5 + 1 + (4 + 3) * (1 + 37 + 1)
+    assert cost.flops - handed_back == 54 * 37 + 82 == 2080
+
+
+def test_dead_code_costs_nothing_unless_asked_for() -> None:
+    program = Program.load(EXAMPLES / "paper_quadruped.arz")
+    assert complexity(program) == complexity(effective(program).program, as_written=True)
+    assert complexity(program).flops < complexity(program, as_written=True).flops
+
+
+def test_networks_of_the_papers_sizes() -> None:
+    assert mlp_complexity(37, 12) == (2592, 5184)
+    assert lstm_complexity(37, 12) == (9216, 18432)
+    assert mlp_complexity(4, 1) == (1184, 2368)
+    assert lstm_complexity(4, 1) == (4640, 9280)

@@ -1,0 +1,225 @@
+"""The native interpreter equals the reference bit for bit, at any number of lanes and threads, in every build."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arz import Batch, Interpreter, Memory, Program, execute, execute_batch, machine, trace
+from arz.native import BUILDS, core, load
+from arz.ops import OPS, Op
+from arz.program import Instruction
+from tests.support import (
+    assert_same_trace,
+    examples,
+    observations,
+    programs,
+    random_batch,
+    random_program,
+    same_bits,
+    tame_observations,
+)
+
+SMALL = Memory(observations=3, actions=1, scalars=6, vectors=6, matrices=3, indices=2)
+
+# Fills registers of every kind from the observations of the last steps, so that an op can meet any numbers in any
+# of its inputs; the op under test follows.
+FILL = """
+    v4 = v3
+    v3 = v2
+    v2 = obs
+    i1 = len(obs) - 1
+    s0 = v2[i0]
+    s1 = v2[i1]
+    s2 = v3[i0]
+    m0[0, :] = v2
+    m0[1, :] = v3
+    m0[2, :] = v4
+    m1[:, 0] = v4
+    m1[:, 1] = v2
+    m1[:, 2] = v3
+"""
+
+
+def one_op(op: Op, draw: st.DataObject) -> Program:
+    """A program that fills its registers and then executes the op twice."""
+    low, high = {"s": 0, "v": 2, "m": 0, "i": 0}, {"s": 3, "v": 4, "m": 2, "i": 1, "d": 2, "r": 9}
+    lines = Program.parse(f"{Program.build(SMALL, [])}".replace("    return action\n", FILL)).lines()
+    for _ in range(2):
+        args = tuple(draw.draw(st.integers(low.get(kind, 0), high[kind])) for kind in op.slots)
+        constants = tuple(draw.draw(st.floats(allow_nan=False, allow_infinity=False)) for _ in range(op.constants))
+        lines.append(Instruction(op, args, constants))
+    return Program.build(SMALL, lines)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.outputs and not op.is_call], ids=lambda op: op.name)
+@examples(12)
+@given(draw=st.data())
+def test_every_op_equals_the_reference(op: Op, draw: st.DataObject) -> None:
+    assert_same_trace(one_op(op, draw), draw.draw(observations(SMALL, steps=5, lanes=3)))
+
+
+@examples(150)
+@given(program=programs(), draw=st.data())
+def test_random_programs_with_cadfs_equal_the_reference_on_hostile_numbers(
+    program: Program, draw: st.DataObject
+) -> None:
+    assert_same_trace(program, draw.draw(observations(program.memory, steps=4, lanes=3)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_thousands_of_random_programs_equal_the_reference_over_many_steps(seed: int) -> None:
+    choose = np.random.default_rng(seed)
+    least, most = (1, 1, 4, 5, 0, 2), (6, 6, 9, 9, 3, 5)
+    memory = Memory(*choose.integers(least, most, endpoint=True).tolist(), bool(choose.integers(4)))
+    batch = random_batch(memory, 60, seed)
+    seen = tame_observations(memory, steps=12, lanes=2, seed=seed)
+    native = execute_batch(batch, seen, only_effective=False)
+    for number, program in enumerate(batch.unpack()):
+        assert same_bits(native[number], machine.execute(program, seen)), program
+
+
+def test_calls_fire_in_some_lanes_and_not_in_others() -> None:
+    """Guards the test above: masked execution must really happen in it."""
+    memory = Memory(observations=3, actions=2)
+    batch = random_batch(memory, 200)
+    seen = tame_observations(memory, steps=12, lanes=8)
+    mixed = 0
+    for program in batch.unpack():
+        fired = trace(program, seen).calls
+        mixed += int(np.sum(fired.any(axis=1) & ~fired.all(axis=1)))
+    assert mixed > 100
+
+
+@pytest.mark.parametrize("dim", [4, 37])
+def test_the_result_does_not_depend_on_lanes_threads_or_dead_code(dim: int) -> None:
+    memory = Memory(observations=dim, actions=3, matrices=1 if dim == 4 else 0)
+    batch = random_batch(memory, 40)
+    seen = tame_observations(memory, steps=20, lanes=75)
+    whole = execute_batch(batch, seen, threads=1, only_effective=False)
+    for threads in (1, 2, 5):
+        assert same_bits(execute_batch(batch, seen, threads=threads), whole)
+    for lanes in ([0], [74], list(range(5, 22)), list(range(32))):
+        part = execute_batch(batch, seen[:, lanes], keys=lanes)
+        assert same_bits(part, whole[:, :, lanes])
+
+
+@pytest.mark.skipif("x86-64-v3" not in core.INSTRUCTION_SET, reason="this processor runs the baseline build only")
+def test_all_builds_give_the_same_bits() -> None:
+    results = []
+    memory = Memory(observations=5, actions=2, matrices=2)
+    batch = random_batch(memory, 300)
+    seen = tame_observations(memory, steps=20, lanes=19)
+    keys = np.arange(19, dtype=np.uint64)
+    for name in BUILDS:
+        build = load(name)
+        assert name == build.INSTRUCTION_SET
+        shape = build.memory_shape(5, 2, 16, 16, 2, 16, True)
+        results.append(build.run(build.batch(shape, *batch.core.arrays()), seen, keys, 2, True))
+    assert same_bits(results[0], results[1])
+
+
+@examples(60)
+@given(program=programs(), seed=st.integers(0, 1000))
+def test_step_by_step_equals_all_at_once(program: Program, seed: int) -> None:
+    seen = tame_observations(program.memory, steps=6, lanes=9, seed=seed)
+    whole = execute(program, seen)
+    interpreter = Interpreter(program, lanes=9)
+    for _ in range(2):  # a second episode is like the first
+        interpreter.reset()
+        assert same_bits([interpreter.act(row) for row in seen], whole)
+
+
+def test_random_numbers_come_from_the_key_of_the_lane() -> None:
+    program = Program.parse(
+        "memory(observations=1, actions=1)\ndef GetAction(obs, action):\n    action = uniform(-2.0, 3.0, stream=7)\n"
+    )
+    seen = np.zeros((50, 3, 1))
+    actions = execute(program, seen, keys=[5, 6, 5])[..., 0]
+    assert same_bits(actions[:, 0], actions[:, 2])
+    assert len(np.unique(actions)) == 100
+    assert -2 <= actions.min() < -1.5
+    assert 2.5 < actions.max() < 3
+
+
+def test_a_trace_shows_registers_over_time_and_calls() -> None:
+    program = Program.parse(
+        """memory(observations=1, actions=1)
+def f0(s0, s1, s2, s3, v0, v1, i0, i1):
+    s5 = s5 + s1
+def GetAction(obs, action):
+    s1 = obs[i0]
+    s2 = s2 + s1
+    if s0 < s1: action, _, _ = f0(s0, s1, _, _, _, _, _, _)
+"""
+    )
+    seen = np.array([[[1.0], [-1.0]], [[2.0], [5.0]], [[-3.0], [0.0]]])
+    record = trace(program, seen)
+    assert record.register("s2").tolist() == [[1, -1], [3, 4], [0, 4]]
+    assert record.register("action").tolist() == [[1, 0], [3, 5], [3, 5]]
+    assert record.register("s5", function=1).tolist() == [[1, 0], [3, 5], [3, 5]]
+    assert record.register("obs").shape == (3, 2, 1)
+    assert record.calls[..., 0].tolist() == [[True, False], [True, True], [False, False]]
+    assert same_bits(record.actions, execute(program, seen))
+    with pytest.raises(ValueError, match="name of a register"):
+        record.register("s99")
+
+
+def test_batched_calls_release_the_gil() -> None:
+    memory = Memory(observations=4, actions=1)
+    batch = random_batch(memory, 400)
+    seen = tame_observations(memory, steps=600, lanes=32)
+    counted = 0
+    done = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not done.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted
+    execute_batch(batch, seen, threads=1)
+    after = counted
+    done.set()
+    thread.join()
+    assert after - before >= 5
+
+
+@pytest.mark.parametrize(
+    ("seen", "keys", "problem"),
+    [
+        (np.zeros((3, 4)), None, "expected observations \\[step, lane, entry\\]"),
+        (np.zeros((3, 4, 5)), None, "expected observations of 2 numbers, got 5"),
+        (np.zeros((3, 0, 2)), None, "expected 1 to 1048576 lanes"),
+        (np.zeros((3, 4, 2)), [1, 2], "expected one key for each of 4 lanes, got 2"),
+        ([["a"]], None, "could not convert"),
+    ],
+)
+def test_wrong_observations_get_a_sentence(seen: object, keys: list[int] | None, problem: str) -> None:
+    program = random_program(Memory(observations=2, actions=1), 0)
+    with pytest.raises(ValueError, match=problem):
+        execute(program, np.asarray(seen), keys=keys)
+
+
+def test_wrong_threads_lanes_and_rows_get_a_sentence() -> None:
+    program = random_program(Memory(observations=2, actions=1), 0)
+    with pytest.raises(ValueError, match="expected 1 to 1024 threads, got 0"):
+        execute_batch(Batch.pack([program]), np.zeros((1, 1, 2)), threads=0)
+    with pytest.raises(ValueError, match="lanes, got -1"):
+        Interpreter(program, lanes=-1)
+    with pytest.raises(ValueError, match="expected observations for 2 lanes, got 3"):
+        Interpreter(program, lanes=2).act(np.zeros((3, 2)))
+    with pytest.raises(TypeError):
+        core.run(program.packed, np.zeros((1, 1, 2), np.float32), np.zeros(1, np.uint64), 1, True)
+
+
+def test_no_steps_and_empty_programs_are_fine() -> None:
+    program = Program.build(Memory(observations=2, actions=1), [])
+    assert execute(program, np.zeros((0, 3, 2))).shape == (0, 3, 1)
+    assert execute(program, np.ones((2, 3, 2))).tolist() == np.zeros((2, 3, 1)).tolist()

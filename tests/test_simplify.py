@@ -1,0 +1,177 @@
+"""Simplified programs have the same actions, bit for bit, and nothing in them that does not matter."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arz import Guarantee, Memory, Program, effective, execute_batch, machine, readable
+from arz.program import Batch
+from arz.simplify import live_lines
+from tests.support import examples, observations, programs, random_batch, same_bits, tame_observations
+
+HEAD = "memory(observations=2, actions=1, scalars=8, vectors=5, matrices=1, indices=3)\n"
+CADF = "def f{}(s0, s1, s2, s3, v0, v1, i0, i1):\n"
+
+
+def program(body: str, cadfs: str = "", start: str = "", head: str = HEAD) -> Program:
+    start = f"def StartEpisode():\n{start}" if start else ""
+    return Program.parse(f"{head}{start}{cadfs}def GetAction(obs, action):\n{body}")
+
+
+def lines(text: Program) -> list[str]:
+    """The lines of GetAction."""
+    return [line.strip() for line in str(text).split("def GetAction(obs, action):\n")[1].splitlines()[:-1]]
+
+
+@examples(150)
+@given(subject=programs(), draw=st.data())
+def test_both_forms_keep_every_action_on_hostile_numbers(subject: Program, draw: st.DataObject) -> None:
+    seen = draw.draw(observations(subject.memory, steps=5, lanes=2))
+    expected = machine.execute(subject, seen)
+    assert same_bits(machine.execute(effective(subject).program, seen), expected)
+    assert same_bits(machine.execute(readable(subject).program, seen), expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_both_forms_keep_every_action_of_many_programs_over_many_steps(seed: int) -> None:
+    choose = np.random.default_rng(seed)
+    memory = Memory(4, int(choose.integers(1, 6)), matrices=int(choose.integers(3)), stateful=seed % 5 != 0)
+    batch = random_batch(memory, 200, seed)
+    seen = tame_observations(memory, steps=40, lanes=8, seed=seed)
+    expected = execute_batch(batch, seen, only_effective=False)
+    subjects = batch.unpack()
+    for simplify in (effective, readable):
+        smaller = Batch.pack([simplify(subject).program for subject in subjects])
+        assert same_bits(execute_batch(smaller, seen, only_effective=False), expected)
+
+
+@examples(100)
+@given(subject=programs())
+def test_simplifying_twice_changes_nothing_more(subject: Program) -> None:
+    once = effective(subject).program
+    assert effective(once).program == once
+    assert all(all(flags) for flags in live_lines(once))
+    again = readable(subject).program
+    assert readable(again).program == again
+
+
+def test_much_of_a_random_program_is_dead() -> None:
+    """Guards the tests above: removal must really happen, and not of everything."""
+    batch = random_batch(Memory(observations=4, actions=1, scalars=5, vectors=4), 300)
+    total = sum(len(code) for subject in batch.unpack() for code in subject.functions)
+    left = sum(len(code) for subject in batch.unpack() for code in effective(subject).program.functions)
+    assert 0.05 * total < left < 0.7 * total
+
+
+def test_what_is_overwritten_before_it_is_read_goes() -> None:
+    assert lines(effective(program("    action = sum(obs)\n    action = mean(obs)\n")).program) == [
+        "action = mean(obs)"
+    ]
+
+
+def test_what_matters_only_at_a_later_step_stays() -> None:
+    subject = program("    action = s5 * 2.0\n    s5 = s6 + s5\n    s6 = sum(obs)\n    s7 = s6 + s7\n")
+    simplified = effective(subject)
+    assert lines(simplified.program) == ["action = s5 * 2.0", "s5 = s6 + s5", "s6 = sum(obs)"]
+    assert simplified.removed == 1
+    assert live_lines(subject) == [[True, True, True, False]]
+
+
+def test_a_stateless_program_needs_nothing_for_later_steps() -> None:
+    head = HEAD.replace("indices=3", "indices=3, stateful=False")
+    subject = program("    action = s5 * 2.0\n    s5 = s6 + s5\n    s6 = sum(obs)\n", head=head)
+    assert lines(effective(subject).program) == ["action = s5 * 2.0"]
+
+
+def test_a_part_written_keeps_the_rest_alive() -> None:
+    subject = program("    v2 = obs\n    v2[1] = 0.5\n    action = sum(v2)\n")
+    assert effective(subject).removed == 0
+
+
+def test_conditions_are_uses_and_unread_arguments_and_results_are_not() -> None:
+    cadf = CADF.format(0) + "    s5 = s2 + s1\n    v3 = v0 + v1\n"
+    subject = program(
+        "    s5 = sum(obs)\n    s6 = mean(obs)\n    if s5 < s6: action, v2, i2 = f0(s5, s6, s7, s0, obs, v3, i0, i1)\n",
+        cadf,
+    )
+    simplified = effective(subject).program
+    assert lines(simplified)[:2] == ["s5 = sum(obs)", "s6 = mean(obs)"]
+    assert lines(simplified)[2] == "if s5 < s6: action, _, _ = f0(s5, s6, s7, _, _, _, _, _)"
+    assert "v3" not in str(simplified)
+
+
+def test_a_call_that_only_feeds_a_later_call_stays() -> None:
+    cadf = CADF.format(0) + "    s5 = s5 + s1\n"
+    call = "    if s0 < s1: {}, _, _ = f0(s0, s1, _, _, _, _, _, _)\n"
+    subject = program("    s1 = sum(obs)\n" + call.format("s6") + call.format("action"), cadf)
+    assert lines(effective(subject).program)[1] == "if s0 < s1: _, _, _ = f0(s0, s1, _, _, _, _, _, _)"
+    forgetful = CADF.format(0) + "    s5 = s2 + s1\n"
+    subject = program("    s1 = sum(obs)\n" + call.format("s6") + call.format("action"), forgetful)
+    assert len(lines(effective(subject).program)) == 2
+
+
+def test_a_call_that_moves_the_random_numbers_of_a_later_call_stays() -> None:
+    cadf = CADF.format(0) + "    s5 = uniform(0.0, 1.0, stream=0)\n"
+    call = "    if s0 < s1: {}, _, _ = f0(s0, s1, _, _, _, _, _, _)\n"
+    subject = program("    s1 = sum(obs)\n" + call.format("s6") + call.format("action"), cadf)
+    assert len(lines(effective(subject).program)) == 3
+
+
+def test_dead_cadfs_go_and_the_others_move_up() -> None:
+    cadfs = CADF.format(0) + "    s5 = sin(s1)\n" + CADF.format(1) + "    s5 = cos(s1)\n"
+    call = "    if s0 < s{}: {}, _, _ = f{}(s0, s{}, _, _, _, _, _, _)\n"
+    subject = program("    s1 = sum(obs)\n" + call.format(1, "s6", 0, 1) + call.format(1, "action", 1, 1), cadfs)
+    simplified = effective(subject).program
+    assert simplified.cadfs == 1
+    assert "cos" in str(simplified)
+    assert "sin" not in str(simplified)
+    never = program("    s1 = sum(obs)\n" + call.format(0, "action", 0, 0), cadfs)
+    assert lines(effective(never).program) == []
+
+
+def test_start_values_that_do_not_matter_become_zero() -> None:
+    subject = program(
+        "    s5 = s4 + s6\n    action = s5 + s2\n", start="    s2 = 1.0\n    s4 = 2.0\n    s5 = 3.0\n    s7 = 4.0\n"
+    )
+    simplified = effective(subject).program
+    assert [float(simplified.start("s", n)) for n in range(8)] == [0, 0, 1, 0, 2, 0, 0, 0]
+
+
+def test_constants_fold_and_move_into_the_lines_that_use_them() -> None:
+    subject = program(
+        "    s5 = s4 + s6\n    s7 = sum(obs)\n    action = s7 * s5\n", start="    s4 = 0.5\n    s6 = 0.25\n"
+    )
+    simplified = readable(subject)
+    assert lines(simplified.program) == ["s0 = sum(obs)", "action = s0 * 0.75"]
+    assert not np.any(simplified.program.image)
+    assert simplified.guarantee is Guarantee.EXACT
+    assert simplified.removed == 1
+
+
+def test_folding_through_the_math_library_lowers_the_guarantee() -> None:
+    subject = program("    s5 = sin(s4)\n    s7 = sum(obs)\n    action = s7 * s5\n", start="    s4 = 0.5\n")
+    simplified = readable(subject)
+    assert len(lines(simplified.program)) == 2
+    assert simplified.guarantee is Guarantee.EXACT_HERE
+    assert "math library" in str(simplified.guarantee)
+
+
+def test_what_is_constant_only_from_the_second_step_on_is_not_folded_away() -> None:
+    subject = program("    action = action + s5\n    s5 = s4 + s6\n", start="    s4 = 0.5\n    s5 = 9.0\n")
+    simplified = readable(subject).program
+    seen = np.zeros((3, 1, 2))
+    assert machine.execute(simplified, seen)[:, 0, 0].tolist() == [9.0, 9.5, 10.0]
+
+
+def test_a_constant_in_the_place_of_the_observation_is_not_moved_to_the_start() -> None:
+    subject = program("    action = sum(obs)\n    obs = 0\n    s5 = sum(obs)\n    action = action + s5\n")
+    seen = np.ones((3, 1, 2))
+    assert same_bits(machine.execute(readable(subject).program, seen), machine.execute(subject, seen))
+
+
+def test_programs_that_differ_in_names_only_read_the_same() -> None:
+    first = program("    s5 = sum(obs)\n    s6 = s5 + s6\n    action = s6 * 2.0\n")
+    second = program("    s0 = sum(obs)\n    s1 = s0 + s1\n    action = s1 * 2.0\n")
+    assert first != second
+    assert readable(first).program == readable(second).program
