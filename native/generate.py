@@ -101,8 +101,10 @@ def case(number: int, op: Any) -> list[str]:
     body += ["}" for _ in loops]
     if shifted:
         body.append(f"frame.template commit<Masked>(x.at[0], chunk, active, '{kind}');")
-    lines = [head, "      frame.template each<Masked>([&](int chunk, const Mask<Number>& active) {"]
-    return [*lines, *(f"        {line}" for line in body), "      });", "      break;"]
+    lines = [head, "      for (int chunk = 0; chunk < frame.chunks; ++chunk) {"]
+    lines += ["        [[maybe_unused]] const Mask<Number> active = frame.active[chunk];"]
+    lines += ["        if (Masked && !any(active)) continue;"]
+    return [*lines, *(f"        {line}" for line in body), "      }", "      break;"]
 
 
 def table_row(op: Any) -> str:
@@ -138,8 +140,8 @@ inline constexpr OpInfo kOps[] = {{
 inline constexpr int kOpCount = {len(table.OPS)};
 
 // Executes one instruction in every lane, or, masked, in those lanes where frame.active holds.
-template <class Number, bool Masked>
-inline void apply(const Resolved& x, const Frame<Number>& frame) {{
+template <class Number, bool Masked, class Frame>
+ARZ_INLINE void apply(const Resolved& x, const Frame& frame) {{
   [[maybe_unused]] const int n = frame.dim;
   switch (x.op) {{
 {cases}

@@ -99,11 +99,16 @@ class Interpreter {
 
   // Observations and actions as rows of one episode each.
   void act(const double* observations, double* actions) {
-    if (observation_ >= 0)
-      for (int e = 0; e < shape_.observations; ++e) {
-        double* to = observation(e);
-        for (int l = 0; l < lanes_; ++l) to[l] = observations[l * shape_.observations + e];
+    if (observation_ >= 0) {
+      const int entries = shape_.observations, width = width_, lanes = lanes_;
+      double* const to = observation(0);
+      // By chunks of lanes: few rows are read side by side, and whole cache lines are written.
+      for (int first = 0; first < lanes; first += kLanes) {
+        const int last = std::min(first + kLanes, lanes);
+        for (int e = 0; e < entries; ++e)
+          for (int l = first; l < last; ++l) to[e * width + l] = observations[l * entries + e];
       }
+    }
     step();
     for (int e = 0; e < shape_.actions; ++e) {
       const double* from = action(e);
@@ -211,15 +216,19 @@ class Interpreter {
 
   template <bool Masked>
   void run(int f, int site, const Mask<Number>* active) {
+    // Locals, not members: a store into memory could change a member, as far as the compiler can tell.
     const Frame<Number> here = frame(f, active);
+    const Resolved* const code = code_[f].data();
     const int lines = static_cast<int>(code_[f].size());
+    const bool traced = trace_ != nullptr;
     for (int line = 0; line < lines; ++line) {
-      const Resolved& x = code_[f][line];
-      if (x.op == static_cast<std::uint16_t>(Op::call))
+      const Resolved& x = code[line];
+      if (x.op == static_cast<std::uint16_t>(Op::call)) [[unlikely]] {
         call(x, line);
-      else
-        apply<Number, Masked>(x, here);
-      if (trace_ != nullptr && x.op != static_cast<std::uint16_t>(Op::call)) [[unlikely]]
+        continue;
+      }
+      apply<Number, Masked>(x, here);
+      if (traced) [[unlikely]]
         record(f, site, line, 0, active);
     }
   }
@@ -268,7 +277,9 @@ class Interpreter {
 
   template <bool Masked>
   void copy(const Frame<Number>& here, int kind, std::uint32_t from, std::uint32_t to) {
-    here.template each<Masked>([&](int chunk, const Mask<Number>& active) {
+    for (int chunk = 0; chunk < here.chunks; ++chunk) {
+      const Mask<Number> active = here.active[chunk];
+      if (Masked && !any(active)) continue;
       if (kind == 3) {
         here.template set_index<Masked>(to, chunk, active, here.index(from, chunk));
       } else {
@@ -277,7 +288,7 @@ class Interpreter {
         const int size = shape_.size(kind);
         for (int e = 0; e < size; ++e) out.set(e, in(e));
       }
-    });
+    }
   }
 
   // ---- tracing ----

@@ -1,4 +1,4 @@
-// A number per episode: `Lanes` holds one double for each of eight episodes that run in lock step.
+// A number per episode: `Lanes` holds one double for each of sixteen episodes that run in lock step.
 //
 // Code written over a number type works with `Lanes` and with `double` (one episode) alike; both give
 // the same bits, because every operation here is IEEE's, element by element, or libm's, lane by lane.
@@ -6,6 +6,9 @@
 
 #include <cmath>
 #include <cstdint>
+
+// The interpreter is one very large function; without this the compiler gives up inlining inside it.
+#define ARZ_INLINE [[gnu::always_inline]] inline
 
 namespace arz {
 
@@ -19,18 +22,18 @@ inline constexpr int kPart = 2;
 typedef double Part __attribute__((vector_size(kPart * 8), may_alias));
 typedef std::int64_t IntegerPart __attribute__((vector_size(kPart * 8), may_alias));
 
-inline constexpr int kLanes = 8;
+inline constexpr int kLanes = 16;
 inline constexpr int kParts = kLanes / kPart;
 
 struct alignas(64) Lanes {
   Part part[kParts];
 
   Lanes() = default;
-  Lanes(double value) {
+  ARZ_INLINE Lanes(double value) {
     for (Part& p : part) p = Part{} + value;
   }
-  double operator[](int lane) const { return part[lane / kPart][lane % kPart]; }
-  void set(int lane, double value) { part[lane / kPart][lane % kPart] = value; }
+  ARZ_INLINE double operator[](int lane) const { return part[lane / kPart][lane % kPart]; }
+  ARZ_INLINE void set(int lane, double value) { part[lane / kPart][lane % kPart] = value; }
 };
 
 // An index per episode, and a truth value per episode (0 or -1).
@@ -38,22 +41,22 @@ struct alignas(64) LaneIndices {
   IntegerPart part[kParts];
 
   LaneIndices() = default;
-  LaneIndices(std::int64_t value) {
+  ARZ_INLINE LaneIndices(std::int64_t value) {
     for (IntegerPart& p : part) p = IntegerPart{} + value;
   }
-  std::int64_t operator[](int lane) const { return part[lane / kPart][lane % kPart]; }
-  void set(int lane, std::int64_t value) { part[lane / kPart][lane % kPart] = value; }
+  ARZ_INLINE std::int64_t operator[](int lane) const { return part[lane / kPart][lane % kPart]; }
+  ARZ_INLINE void set(int lane, std::int64_t value) { part[lane / kPart][lane % kPart] = value; }
 };
 
 struct alignas(64) LaneMask {
   IntegerPart part[kParts];
 
   LaneMask() = default;
-  explicit LaneMask(bool value) {
+  ARZ_INLINE explicit LaneMask(bool value) {
     for (IntegerPart& p : part) p = IntegerPart{} - static_cast<std::int64_t>(value);
   }
-  bool operator[](int lane) const { return part[lane / kPart][lane % kPart] != 0; }
-  void set(int lane, bool value) { part[lane / kPart][lane % kPart] = -static_cast<std::int64_t>(value); }
+  ARZ_INLINE bool operator[](int lane) const { return part[lane / kPart][lane % kPart] != 0; }
+  ARZ_INLINE void set(int lane, bool value) { part[lane / kPart][lane % kPart] = -static_cast<std::int64_t>(value); }
 };
 
 // Which index and truth types go with a number type, and how many episodes it holds.
@@ -77,82 +80,82 @@ template <class Number>
 using Mask = typename Kin<Number>::Mask;
 
 template <class Function>
-inline Lanes each_part(Function function) {
+ARZ_INLINE Lanes each_part(Function function) {
   Lanes result;
   for (int p = 0; p < kParts; ++p) result.part[p] = function(p);
   return result;
 }
 
-inline Lanes operator+(const Lanes& a, const Lanes& b) {
+ARZ_INLINE Lanes operator+(const Lanes& a, const Lanes& b) {
   return each_part([&](int p) { return a.part[p] + b.part[p]; });
 }
-inline Lanes operator-(const Lanes& a, const Lanes& b) {
+ARZ_INLINE Lanes operator-(const Lanes& a, const Lanes& b) {
   return each_part([&](int p) { return a.part[p] - b.part[p]; });
 }
-inline Lanes operator*(const Lanes& a, const Lanes& b) {
+ARZ_INLINE Lanes operator*(const Lanes& a, const Lanes& b) {
   return each_part([&](int p) { return a.part[p] * b.part[p]; });
 }
-inline Lanes operator/(const Lanes& a, const Lanes& b) {
+ARZ_INLINE Lanes operator/(const Lanes& a, const Lanes& b) {
   return each_part([&](int p) { return a.part[p] / b.part[p]; });
 }
 
-inline LaneMask operator<(const Lanes& a, const Lanes& b) {
+ARZ_INLINE LaneMask operator<(const Lanes& a, const Lanes& b) {
   LaneMask result;
   for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] < b.part[p];
   return result;
 }
-inline LaneMask operator&(const LaneMask& a, const LaneMask& b) {
+ARZ_INLINE LaneMask operator&(const LaneMask& a, const LaneMask& b) {
   LaneMask result;
   for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] & b.part[p];
   return result;
 }
-inline bool any(const LaneMask& mask) {
+ARZ_INLINE bool any(const LaneMask& mask) {
   IntegerPart all = mask.part[0];
   for (int p = 1; p < kParts; ++p) all |= mask.part[p];
   std::int64_t found = 0;
   for (int l = 0; l < kPart; ++l) found |= all[l];
   return found != 0;
 }
-inline bool any(bool mask) { return mask; }
-inline bool equal(const LaneMask& a, const LaneMask& b) {
+ARZ_INLINE bool any(bool mask) { return mask; }
+ARZ_INLINE bool equal(const LaneMask& a, const LaneMask& b) {
   IntegerPart differ{};
   for (int p = 0; p < kParts; ++p) differ |= a.part[p] ^ b.part[p];
   std::int64_t found = 0;
   for (int l = 0; l < kPart; ++l) found |= differ[l];
   return found == 0;
 }
-inline bool equal(bool a, bool b) { return a == b; }
-inline bool lane(const LaneMask& mask, int l) { return mask[l]; }
-inline bool lane(bool mask, int) { return mask; }
-inline double lane(const Lanes& x, int l) { return x[l]; }
-inline double lane(double x, int) { return x; }
+ARZ_INLINE bool equal(bool a, bool b) { return a == b; }
+ARZ_INLINE bool lane(const LaneMask& mask, int l) { return mask[l]; }
+ARZ_INLINE bool lane(bool mask, int) { return mask; }
+ARZ_INLINE double lane(const Lanes& x, int l) { return x[l]; }
+ARZ_INLINE double lane(double x, int) { return x; }
 
 // `yes` where the mask holds, `no` elsewhere. On bits, so that no number is touched on the way.
-inline Lanes select(const LaneMask& mask, const Lanes& yes, const Lanes& no) {
+ARZ_INLINE Lanes select(const LaneMask& mask, const Lanes& yes, const Lanes& no) {
   return each_part([&](int p) {
     return (Part)((mask.part[p] & (IntegerPart)yes.part[p]) | (~mask.part[p] & (IntegerPart)no.part[p]));
   });
 }
-inline LaneIndices select(const LaneMask& mask, const LaneIndices& yes, const LaneIndices& no) {
+ARZ_INLINE LaneIndices select(const LaneMask& mask, const LaneIndices& yes, const LaneIndices& no) {
   LaneIndices result;
   for (int p = 0; p < kParts; ++p) result.part[p] = (mask.part[p] & yes.part[p]) | (~mask.part[p] & no.part[p]);
   return result;
 }
 template <class Value>
-inline Value select(bool mask, const Value& yes, const Value& no) {
+ARZ_INLINE Value select(bool mask, const Value& yes, const Value& no) {
   return mask ? yes : no;
 }
 
 // ---- the functions that formulas in ops.py call ----
 
-inline double abs(double x) { return std::fabs(x); }
-inline Lanes abs(const Lanes& x) {
+ARZ_INLINE double abs(double x) { return std::fabs(x); }
+ARZ_INLINE Lanes abs(const Lanes& x) {
   const IntegerPart magnitude = IntegerPart{} + INT64_MAX;
   return each_part([&](int p) { return (Part)((IntegerPart)x.part[p] & magnitude); });
 }
 
-inline double sqrt(double x) { return std::sqrt(x); }
-inline Lanes sqrt(const Lanes& x) {
+ARZ_INLINE double sqrt(double x) { return std::sqrt(x); }
+ARZ_INLINE Lanes sqrt(const Lanes& x) {
   Lanes result;
   for (int p = 0; p < kParts; ++p)
     for (int l = 0; l < kPart; ++l) result.part[p][l] = std::sqrt(x.part[p][l]);
@@ -160,27 +163,27 @@ inline Lanes sqrt(const Lanes& x) {
 }
 
 template <class Number>
-inline Number square(const Number& x) {
+ARZ_INLINE Number square(const Number& x) {
   return x * x;
 }
 
-inline double heaviside(double x) { return x > 0.0 ? 1.0 : 0.0; }
-inline Lanes heaviside(const Lanes& x) { return select(Lanes(0.0) < x, Lanes(1.0), Lanes(0.0)); }
+ARZ_INLINE double heaviside(double x) { return x > 0.0 ? 1.0 : 0.0; }
+ARZ_INLINE Lanes heaviside(const Lanes& x) { return select(Lanes(0.0) < x, Lanes(1.0), Lanes(0.0)); }
 
 // A NaN in either argument is the result; of two equal numbers, the second is.
-inline double minimum(double a, double b) { return (a < b || a != a) ? a : b; }
-inline double maximum(double a, double b) { return (b < a || a != a) ? a : b; }
-inline LaneMask is_nan(const Lanes& x) {
+ARZ_INLINE double minimum(double a, double b) { return (a < b || a != a) ? a : b; }
+ARZ_INLINE double maximum(double a, double b) { return (b < a || a != a) ? a : b; }
+ARZ_INLINE LaneMask is_nan(const Lanes& x) {
   LaneMask result;
   for (int p = 0; p < kParts; ++p) result.part[p] = x.part[p] != x.part[p];
   return result;
 }
-inline Lanes minimum(const Lanes& a, const Lanes& b) { return select(is_nan(a), a, select(a < b, a, b)); }
-inline Lanes maximum(const Lanes& a, const Lanes& b) { return select(is_nan(a), a, select(b < a, a, b)); }
+ARZ_INLINE Lanes minimum(const Lanes& a, const Lanes& b) { return select(is_nan(a), a, select(a < b, a, b)); }
+ARZ_INLINE Lanes maximum(const Lanes& a, const Lanes& b) { return select(is_nan(a), a, select(b < a, a, b)); }
 
 // `x` where place k lies within the first `last` + 1 elements, 0.0 elsewhere.
-inline double within(int k, std::int64_t last, double x) { return k <= last ? x : 0.0; }
-inline Lanes within(int k, const LaneIndices& last, const Lanes& x) {
+ARZ_INLINE double within(int k, std::int64_t last, double x) { return k <= last ? x : 0.0; }
+ARZ_INLINE Lanes within(int k, const LaneIndices& last, const Lanes& x) {
   return each_part([&](int p) { return (Part)((IntegerPart{} + k <= last.part[p]) & (IntegerPart)x.part[p]); });
 }
 
@@ -194,7 +197,7 @@ inline Lanes each_active(const LaneMask& active, Function function, const Number
   return result;
 }
 template <class Function, class... Number>
-inline double each_active(bool, Function function, const Number&... x) {
+ARZ_INLINE double each_active(bool, Function function, const Number&... x) {
   return function(x...);
 }
 

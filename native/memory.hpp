@@ -1,9 +1,9 @@
 // Typed registers over lanes. A register of n numbers lies as n rows of `width` lanes, so that each
 // instruction is a short loop over contiguous numbers:
 //
-//   v3 of dim 2 at width 8:  [e0: lane 0 .. lane 7] [e1: lane 0 .. lane 7]
+//   v3 of dim 2 at width 16:  [e0: lane 0 .. lane 15] [e1: lane 0 .. lane 15]
 //
-// Lanes are worked on in chunks of one `Number` each (eight episodes for Lanes, one for double).
+// Lanes are worked on in chunks of one `Number` each (sixteen episodes for Lanes, one for double).
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ struct Resolved {
 };
 
 template <class Number>
-inline Number load(const double* from) {
+ARZ_INLINE Number load(const double* from) {
   if constexpr (Kin<Number>::lanes == 1)
     return *from;
   else
     return each_part([&](int p) { return *reinterpret_cast<const Part*>(from + p * kPart); });
 }
-inline void store(double* to, double value) { *to = value; }
-inline void store(double* to, const Lanes& value) {
+ARZ_INLINE void store(double* to, double value) { *to = value; }
+ARZ_INLINE void store(double* to, const Lanes& value) {
   for (int p = 0; p < kParts; ++p) *reinterpret_cast<Part*>(to + p * kPart) = value.part[p];
 }
 
 template <class Number>
-inline Indices<Number> load_index(const std::int64_t* from) {
+ARZ_INLINE Indices<Number> load_index(const std::int64_t* from) {
   if constexpr (Kin<Number>::lanes == 1) {
     return *from;
   } else {
@@ -44,25 +44,25 @@ inline Indices<Number> load_index(const std::int64_t* from) {
     return result;
   }
 }
-inline void store_index(std::int64_t* to, std::int64_t value) { *to = value; }
-inline void store_index(std::int64_t* to, const LaneIndices& value) {
+ARZ_INLINE void store_index(std::int64_t* to, std::int64_t value) { *to = value; }
+ARZ_INLINE void store_index(std::int64_t* to, const LaneIndices& value) {
   for (int p = 0; p < kParts; ++p) *reinterpret_cast<IntegerPart*>(to + p * kPart) = value.part[p];
 }
 
-inline Lanes gather(const double* base, std::ptrdiff_t stride, const LaneIndices& at) {
+ARZ_INLINE Lanes gather(const double* base, std::ptrdiff_t stride, const LaneIndices& at) {
   Lanes result;
   for (int l = 0; l < kLanes; ++l) result.set(l, base[at[l] * stride + l]);
   return result;
 }
-inline double gather(const double* base, std::ptrdiff_t stride, std::int64_t at) { return base[at * stride]; }
+ARZ_INLINE double gather(const double* base, std::ptrdiff_t stride, std::int64_t at) { return base[at * stride]; }
 
 template <class Number>
 struct VectorReader {
   const double* base;
   std::ptrdiff_t stride;
 
-  Number operator()(int i) const { return load<Number>(base + i * stride); }
-  Number operator()(const Indices<Number>& i) const { return gather(base, stride, i); }
+  ARZ_INLINE Number operator()(int i) const { return load<Number>(base + i * stride); }
+  ARZ_INLINE Number operator()(const Indices<Number>& i) const { return gather(base, stride, i); }
 };
 
 template <class Number>
@@ -71,10 +71,14 @@ struct MatrixReader {
   std::ptrdiff_t stride;
   int n;
 
-  Number operator()(int i, int j) const { return load<Number>(base + (i * n + j) * stride); }
-  Number operator()(int i, const Indices<Number>& j) const { return gather(base + i * n * stride, stride, j); }
-  Number operator()(const Indices<Number>& i, int j) const { return gather(base + j * stride, stride * n, i); }
-  Number operator()(const Indices<Number>& i, const Indices<Number>& j) const {
+  ARZ_INLINE Number operator()(int i, int j) const { return load<Number>(base + (i * n + j) * stride); }
+  ARZ_INLINE Number operator()(int i, const Indices<Number>& j) const {
+    return gather(base + i * n * stride, stride, j);
+  }
+  ARZ_INLINE Number operator()(const Indices<Number>& i, int j) const {
+    return gather(base + j * stride, stride * n, i);
+  }
+  ARZ_INLINE Number operator()(const Indices<Number>& i, const Indices<Number>& j) const {
     Number result;
     if constexpr (Kin<Number>::lanes == 1) {
       result = base[(i * n + j) * stride];
@@ -92,16 +96,16 @@ struct Writer {
   int n;
   Mask<Number> active;
 
-  void put(double* to, const Number& value) const {
+  ARZ_INLINE void put(double* to, const Number& value) const {
     if constexpr (Masked)
       store(to, select(active, value, load<Number>(to)));
     else
       store(to, value);
   }
-  void set(const Number& value) const { put(base, value); }
-  void set(int i, const Number& value) const { put(base + i * stride, value); }
-  void set(int i, int j, const Number& value) const { put(base + (i * n + j) * stride, value); }
-  void set(const Indices<Number>& i, const Number& value) const {
+  ARZ_INLINE void set(const Number& value) const { put(base, value); }
+  ARZ_INLINE void set(int i, const Number& value) const { put(base + i * stride, value); }
+  ARZ_INLINE void set(int i, int j, const Number& value) const { put(base + (i * n + j) * stride, value); }
+  ARZ_INLINE void set(const Indices<Number>& i, const Number& value) const {
     if constexpr (Kin<Number>::lanes == 1) {
       if (!Masked || active) base[i * stride] = value;
     } else {
@@ -126,25 +130,31 @@ struct Frame {
 
   static constexpr int kChunk = Kin<Number>::lanes;
 
-  Number scalar(std::uint32_t at, int chunk) const { return load<Number>(numbers + at + chunk * kChunk); }
-  VectorReader<Number> vector(std::uint32_t at, int chunk) const { return {numbers + at + chunk * kChunk, width}; }
-  MatrixReader<Number> matrix(std::uint32_t at, int chunk) const { return {numbers + at + chunk * kChunk, width, dim}; }
-  Indices<Number> index(std::uint32_t at, int chunk) const { return load_index<Number>(indices + at + chunk * kChunk); }
+  ARZ_INLINE Number scalar(std::uint32_t at, int chunk) const { return load<Number>(numbers + at + chunk * kChunk); }
+  ARZ_INLINE VectorReader<Number> vector(std::uint32_t at, int chunk) const {
+    return {numbers + at + chunk * kChunk, width};
+  }
+  ARZ_INLINE MatrixReader<Number> matrix(std::uint32_t at, int chunk) const {
+    return {numbers + at + chunk * kChunk, width, dim};
+  }
+  ARZ_INLINE Indices<Number> index(std::uint32_t at, int chunk) const {
+    return load_index<Number>(indices + at + chunk * kChunk);
+  }
 
   template <bool Masked>
-  Writer<Number, Masked> writer(std::uint32_t at, int chunk, const Mask<Number>& mask) const {
+  ARZ_INLINE Writer<Number, Masked> writer(std::uint32_t at, int chunk, const Mask<Number>& mask) const {
     return {numbers + at + chunk * kChunk, width, dim, mask};
   }
   template <bool Masked>
-  void set_index(std::uint32_t at, int chunk, const Mask<Number>& mask, const Indices<Number>& value) const {
+  ARZ_INLINE void set_index(std::uint32_t at, int chunk, const Mask<Number>& mask, const Indices<Number>& value) const {
     std::int64_t* to = indices + at + chunk * kChunk;
     store_index(to, Masked ? select(mask, value, load_index<Number>(to)) : value);
   }
 
   // For ops that may overwrite their own input: write aside, then commit.
-  Writer<Number, false> scratch_writer() const { return {scratch, kChunk, dim, Mask<Number>(true)}; }
+  ARZ_INLINE Writer<Number, false> scratch_writer() const { return {scratch, kChunk, dim, Mask<Number>(true)}; }
   template <bool Masked>
-  void commit(std::uint32_t at, int chunk, const Mask<Number>& mask, char kind) const {
+  ARZ_INLINE void commit(std::uint32_t at, int chunk, const Mask<Number>& mask, char kind) const {
     const int size = kind == 'm' ? dim * dim : dim;
     const auto out = writer<Masked>(at, chunk, mask);
     for (int e = 0; e < size; ++e) out.set(e, load<Number>(scratch + e * kChunk));
@@ -158,15 +168,6 @@ struct Frame {
       Number result;
       for (int l = 0; l < kChunk; ++l) result.set(l, episode_uniform(keys[first + l], ticks[first + l], stream));
       return result;
-    }
-  }
-
-  template <bool Masked, class Body>
-  void each(Body body) const {
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const Mask<Number>& mask = active[chunk];
-      if (Masked && !any(mask)) continue;
-      body(chunk, mask);
     }
   }
 };

@@ -74,7 +74,8 @@ def test_random_programs_with_cadfs_equal_the_reference_on_hostile_numbers(
 def test_thousands_of_random_programs_equal_the_reference_over_many_steps(seed: int) -> None:
     choose = np.random.default_rng(seed)
     least, most = (1, 1, 4, 5, 0, 2), (6, 6, 9, 9, 3, 5)
-    memory = Memory(*choose.integers(least, most, endpoint=True).tolist(), bool(choose.integers(4)))
+    seen_, actions, s, v, m, i = (int(size) for size in choose.integers(least, most, endpoint=True))
+    memory = Memory(seen_, actions, s, v, m, i, stateful=bool(choose.integers(4)))
     batch = random_batch(memory, 60, seed)
     seen = tame_observations(memory, steps=12, lanes=2, seed=seed)
     native = execute_batch(batch, seen, only_effective=False)

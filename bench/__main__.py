@@ -1,0 +1,215 @@
+"""Speed, as ratios within one run: `make bench`.
+
+Contenders take turns and the best of several rounds counts, because machines are shared and noisy. Each ratio stands
+beside the goal that it is held to, where there is one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz import Batch, Memory, Program, Variation, crossover, effective, execute, execute_batch, mutate, random_programs
+from arz.native import core, load
+from arz.streams import keys
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+FLAGS = ["-std=gnu++20", "-march=x86-64-v3", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC"]
+ROUNDS = 15
+
+
+def best_times(*contenders: Callable[[], object]) -> list[float]:
+    """The best time of each contender in seconds; they take turns."""
+    times = [float("inf")] * len(contenders)
+    for _ in range(ROUNDS):
+        for n, contender in enumerate(contenders):
+            started = time.perf_counter()
+            contender()
+            times[n] = min(times[n], time.perf_counter() - started)
+    return times
+
+
+def row(what: str, measured: str, ratio: float | None = None, goal: str = "") -> None:
+    """One line of the table."""
+    print(f"{what:58} {measured:>26} {'' if ratio is None else f'{ratio:.2f}x':>9}  {goal}", flush=True)
+
+
+def compile_yardstick(level: str) -> ctypes.CDLL:
+    """bench/scalar.cpp as a library, at an optimisation level."""
+    build = ROOT / "build" / "bench"
+    build.mkdir(parents=True, exist_ok=True)
+    library = build / f"scalar{level}.so"
+    generate = [sys.executable, f"{ROOT}/native/generate.py", f"{ROOT}/src/arz/ops.py", f"{build}/ops.generated.hpp"]
+    subprocess.run(generate, check=True)
+    sources = [f"-I{ROOT}/native", f"-I{build}", f"{HERE}/scalar.cpp"]
+    subprocess.run(["c++", level, *FLAGS, *sources, "-o", str(library)], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def twenty(dim: int) -> Program:
+    """The benchmark program for a dimension, with start values."""
+    memory = Memory(observations=dim, actions=1, scalars=10, vectors=6, matrices=0, indices=0)
+    image = np.random.default_rng(0).uniform(-0.3, 0.3, memory.image_size)
+    program = Program(memory, Program.load(HERE / "twenty.arz").functions, image)
+    assert effective(program).removed == 0
+    return program
+
+
+def pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
+    """Where an array lies, for C."""
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def observations(memory: Memory, steps: int, lanes: int) -> NDArray[np.float64]:
+    """Observations of ordinary size."""
+    return np.random.default_rng(1).normal(scale=0.1, size=(steps, lanes, memory.observations))
+
+
+def interpreters() -> None:
+    """Lanes against the plain scalar interpreter and against the program by hand, each at its better level."""
+    levels = {level: compile_yardstick(level) for level in ("-O2", "-O3")}
+    lanes = 32
+    for dim, steps, goal in ((4, 1000, "goal 4x"), (37, 200, "goal 3x")):
+        program = twenty(dim)
+        seen, drawn = observations(program.memory, steps, lanes), np.arange(lanes, dtype=np.uint64)
+        expected = core.run(program.packed, seen, drawn, 1, True)[0]
+        runs: list[Callable[[], object]] = [partial(core.run, program.packed, seen, drawn, 1, True)]
+        for library in levels.values():
+            for yardstick in yardsticks(library, program, seen):
+                assert np.array_equal(yardstick(), expected)
+                runs.append(yardstick)
+        native, *others = best_times(*runs)
+        each = 1e9 / (steps * lanes * 20)
+        row(f"dim {dim}: native, 32 lanes, 20 instructions", f"{native * each:.2f} ns/lane-instr.")
+        for name, wanted, times in (
+            ("plain scalar interpreter", goal, others[0::2]),
+            ("by hand in C++", "aim 1x", others[1::2]),
+        ):
+            best = min(times)
+            level = list(levels)[times.index(best)]
+            row(f"dim {dim}: {name}, {level}", f"{best * each:.2f} ns/lane-instr.", best / native, wanted)
+
+
+def yardsticks(
+    library: ctypes.CDLL, program: Program, seen: NDArray[np.float64]
+) -> list[Callable[[], NDArray[np.float64]]]:
+    """The scalar interpreter and the program by hand, as functions that return the actions."""
+    memory, (steps, lanes, dim) = program.memory, seen.shape
+    sizes = np.array([dim, 1, memory.scalars, memory.vectors, 0, 0], np.int32)
+    lines, *extent = (ctypes.c_int64(n) for n in (len(program.functions[0]), steps, lanes))
+    start, code = pointer(program.image), pointer(program.functions[0])
+    actions = np.zeros((steps, lanes, 1))
+
+    def scalar() -> NDArray[np.float64]:
+        library.scalar_run(pointer(sizes), code, lines, start, pointer(seen), *extent, pointer(actions))
+        return actions
+
+    def hand() -> NDArray[np.float64]:
+        getattr(library, f"hand_run_{dim}")(start, pointer(seen), *extent, pointer(actions))
+        return actions
+
+    return [scalar, hand]
+
+
+def widths() -> None:
+    """What a lane-instruction costs at several numbers of lanes."""
+    program = twenty(4)
+    for lanes in (1, 4, 8, 16, 32, 64):
+        seen = observations(program.memory, 2000, lanes)
+        drawn = np.arange(lanes, dtype=np.uint64)
+        (spent,) = best_times(partial(core.run, program.packed, seen, drawn, 1, True))
+        row(f"dim 4: native, {lanes} lanes", f"{spent * 1e9 / (2000 * lanes * 20):.2f} ns/lane-instr.")
+
+
+def builds() -> None:
+    """The baseline build against x86-64-v3."""
+    program = twenty(4)
+    seen, drawn = observations(program.memory, 4000, 32), np.arange(32, dtype=np.uint64)
+    packed = Batch.pack([program]).core.arrays()
+    runs = []
+    for name in ("baseline", "x86-64-v3"):
+        build = load(name)
+        batch = build.batch(build.memory_shape(4, 1, 10, 6, 0, 0, True), *packed)
+        runs.append(partial(build.run, batch, seen, drawn, 1, True))
+    baseline, v3 = best_times(*runs)
+    row("dim 4: x86-64-v3 build against baseline", f"{baseline * 1e3:.1f} / {v3 * 1e3:.1f} ms", baseline / v3)
+
+
+def population(memory: Memory, count: int, length: tuple[int, int]) -> Batch:
+    """Random programs with CADFs."""
+    variation = Variation(length=length, initial_constants=1.0, initial_cadfs=1, op_weights={"call": 9.0})
+    return random_programs(memory, keys(0, "bench", range(count)), variation)
+
+
+def threads() -> None:
+    """Two threads against one, on a population."""
+    memory = Memory(observations=4, actions=1)
+    batch, seen = population(memory, 400, (20, 20)), observations(memory, 200, 32)
+    one, two = best_times(*(partial(execute_batch, batch, seen, threads=count) for count in (1, 2)))
+    row("400 programs: two threads against one", f"{one * 1e3:.1f} / {two * 1e3:.1f} ms", one / two, "goal 1.9x")
+
+
+def overhead() -> None:
+    """A whole call from Python, on next to no work."""
+    memory = Memory(observations=4, actions=1)
+    program = Program.build(memory, twenty(4).lines()[1:6])
+    seen = observations(memory, 10, 32)
+    (spent,) = best_times(lambda: [execute(program, seen) for _ in range(200)])
+    row("10 steps of 5 instructions, 32 lanes, from Python", f"{spent / 200 * 1e6:.1f} us/call", None, "goal < 20 us")
+
+
+def dead_code() -> None:
+    """What running the dead-code-free form gains, and what finding it costs."""
+    for name, memory, length in (
+        ("cartpole's memory", Memory(observations=4, actions=1), (20, 20)),
+        ("quadruped's memory", Memory(observations=37, actions=12), (20, 20)),
+    ):
+        batch, seen = population(memory, 200, length), observations(memory, 100, 32)
+        whole, lean, analysed = best_times(
+            partial(execute_batch, batch, seen, threads=1, only_effective=False),
+            partial(execute_batch, batch, seen, threads=1),
+            partial(core.effective, batch.core),
+        )
+        row(f"dead code of random programs removed, {name}", f"{whole * 1e3:.1f} / {lean * 1e3:.1f} ms", whole / lean)
+        row(f"  the pass itself, {name}", f"{analysed / 200 * 1e6:.2f} us/program")
+
+
+def variation() -> None:
+    """The cost of a child."""
+    for name, memory in (
+        ("cartpole's memory", Memory(observations=4, actions=1)),
+        ("quadruped's memory", Memory(observations=37, actions=12)),
+    ):
+        batch = random_programs(memory, keys(0, "b", range(100)), Variation(length=(20, 20), initial_cadfs=0))
+        parents, drawn = np.tile(np.arange(100), 10), keys(1, "m", range(1000))
+        mutated, crossed = best_times(
+            partial(mutate, batch, parents, drawn, Variation()),
+            partial(crossover, batch, parents, parents[::-1], drawn),
+        )
+        row(f"mutation, 20 instructions, {name}", f"{mutated * 1e3:.2f} us/child", None, "goal < 1 us")
+        row(f"crossover, 20 instructions, {name}", f"{crossed * 1e3:.2f} us/child", None, "goal < 1 us")
+
+
+def main() -> None:
+    """Prints the table."""
+    print(f"build: {core.INSTRUCTION_SET}; best of {ROUNDS} rounds in turn; a ratio above 1 is the gain\n")
+    interpreters()
+    widths()
+    builds()
+    threads()
+    overhead()
+    dead_code()
+    variation()
+
+
+if __name__ == "__main__":
+    main()
