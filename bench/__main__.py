@@ -26,6 +26,8 @@ ROOT = HERE.parent
 FLAGS = ["-std=gnu++20", "-march=x86-64-v3", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC"]
 ROUNDS = 15
 
+Actions = NDArray[np.float64]
+
 
 def best_times(*contenders: Callable[[], object]) -> list[float]:
     """The best time of each contender in seconds; they take turns."""

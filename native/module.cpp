@@ -53,7 +53,7 @@ Batch make_batch(const MemoryShape& shape, Input<std::uint8_t, 2> instructions, 
           "expected " + text(shape.image_size()) + " start values for each of " + text(programs) + " programs");
   Batch batch(shape);
   batch.code.resize(total);
-  std::memcpy(static_cast<void*>(batch.code.data()), instructions.data(), total * sizeof(Instruction));
+  if (total > 0) std::memcpy(static_cast<void*>(batch.code.data()), instructions.data(), total * sizeof(Instruction));
   batch.cadfs.assign(cadfs.data(), cadfs.data() + programs);
   batch.images.assign(images.data(), images.data() + images.size());
   std::size_t end = 0;
@@ -319,6 +319,7 @@ std::vector<double> stream_sample(std::uint64_t key, const std::string& kind, in
 
 NB_MODULE(ARZ_MODULE, m) {
   using namespace arz;
+  nb::set_leak_warnings(false);  // settings and programs kept in Python modules live until the process ends
   m.attr("INSTRUCTION_SET") = ARZ_INSTRUCTION_SET;
   m.attr("OPS_DIGEST") = kOpsDigest;
   nb::list mutations;

@@ -1,0 +1,95 @@
+"""The compiled core as a part: which build is picked, and what a program of another build or a fork does."""
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arz import Memory, Program, Stream, execute_batch
+from arz.native import BUILDS, core, load
+from arz.ops import digest
+from tests.support import random_batch, same_bits, tame_observations
+
+PICK = "from arz.native import core; print(core.INSTRUCTION_SET)"
+
+
+def picked(**environment: str) -> str:
+    run = subprocess.run([sys.executable, "-c", PICK], env=os.environ | environment, capture_output=True, text=True)
+    return (run.stdout or run.stderr.splitlines()[-1]).strip()
+
+
+def test_the_build_can_be_chosen_by_hand() -> None:
+    assert picked(ARZ_INSTRUCTION_SET="") == core.INSTRUCTION_SET
+    assert picked(ARZ_INSTRUCTION_SET="baseline") == "baseline"
+    assert (
+        picked(ARZ_INSTRUCTION_SET="mmx")
+        == "ImportError: ARZ_INSTRUCTION_SET must be one of baseline, x86-64-v3, not 'mmx'."
+    )
+
+
+def test_a_build_from_another_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert digest() == core.OPS_DIGEST
+    monkeypatch.setattr("arz.ops.digest", lambda: "another")
+    with pytest.raises(ImportError, match="built from another op table"):
+        load("baseline")
+
+
+def test_threads_work_after_a_fork() -> None:
+    memory = Memory(observations=2, actions=1)
+    batch, seen = random_batch(memory, 50), tame_observations(memory, 20, 8)
+    expected = execute_batch(batch, seen, threads=3)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        same = same_bits(execute_batch(batch, seen, threads=3), expected)
+        os.write(write, b"y" if same else b"n")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 1) == b"y"
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_wrong_types_at_the_boundary_are_errors(build: str) -> None:
+    if build == "x86-64-v3" and core.INSTRUCTION_SET == "baseline":
+        return
+    module: Any = load(build)
+    shape = module.memory_shape(2, 1, 4, 2, 0, 0, True)
+    good: list[Any] = [np.zeros((0, 48), np.uint8), np.zeros((1, 7), np.int64), np.zeros(1, np.uint8), np.zeros((1, 8))]
+    assert len(module.batch(shape, *good)) == 1
+    for place in range(4):
+        for wrong in (None, "text", good[place].astype(np.float32), good[place][..., None], np.zeros(3, object)):
+            arguments: list[Any] = list(good)
+            arguments[place] = wrong
+            with pytest.raises((TypeError, ValueError)):
+                module.batch(shape, *arguments)
+    with pytest.raises(TypeError):
+        module.batch(None, *good)
+    with pytest.raises(TypeError):
+        module.run(module.batch(shape, *good), np.zeros((1, 1, 2)), np.zeros(1, np.int64), 1, True)
+    with pytest.raises(ValueError, match="program 7 is not in a batch of 1"):
+        module.trace(module.batch(shape, *good), 7, np.zeros((1, 1, 2)), np.zeros(1, np.uint64))
+
+
+def test_arrays_that_are_not_contiguous_are_copied_by_the_face() -> None:
+    memory = Memory(observations=2, actions=1)
+    batch, seen = random_batch(memory, 10), tame_observations(memory, 20, 8)
+    assert same_bits(execute_batch(batch, seen[:, ::2]), execute_batch(batch, seen[:, ::2].copy()))
+    turned = np.asfortranarray(seen)
+    assert same_bits(execute_batch(batch, turned), execute_batch(batch, seen))
+
+
+def test_a_program_in_use_may_be_forgotten_by_python() -> None:
+    """An interpreter keeps its own copy."""
+    from arz import Interpreter
+
+    program = Program.build(
+        Memory(observations=2, actions=1), random_batch(Memory(observations=2, actions=1), 1)[0].lines()[:0]
+    )
+    interpreter = Interpreter(program, lanes=3)
+    del program
+    stream = Stream(0)
+    for _ in range(100):
+        assert interpreter.act([[stream.uniform(), 1.0]] * 3).shape == (3, 1)

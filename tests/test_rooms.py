@@ -1,0 +1,50 @@
+"""Rooms have doors: each module may import only what stands in its row."""
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "arz"
+
+DOORS: dict[str, set[str]] = {
+    "ops": set(),
+    "_cpu": set(),
+    "native": {"ops", "_cpu", "_native"},
+    "streams": set(),
+    "program": {"ops", "native", "text", "parser"},  # the last two inside methods: a program prints and loads itself
+    "text": {"program"},
+    "parser": {"ops", "program", "text"},
+    "machine": {"program", "streams"},
+    "interpreter": {"native", "program", "text"},
+    "simplify": {"machine", "native", "ops", "program"},
+    "complexity": {"program", "simplify"},
+    "vary": {"native", "ops", "program", "streams"},
+    "cli": {"", "ops", "text"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of ours that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {
+                name.name.removeprefix("arz").lstrip(".") for name in node.names if name.name.split(".")[0] == "arz"
+            }
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "arz":
+            module = node.module.removeprefix("arz").lstrip(".")
+            found |= {module} if module else {name.name for name in node.names}
+    return found
+
+
+def test_no_import_breaks_through_a_wall() -> None:
+    modules = {path.stem: imported(path) for path in SOURCE.glob("*.py") if path.stem != "__init__"}
+    assert set(modules) <= set(DOORS), "a new module needs a row in DOORS"
+    broken = [f"{name} imports {other}" for name, others in modules.items() for other in others - DOORS[name]]
+    assert broken == []
+
+
+def test_the_op_table_needs_nothing_but_the_standard_library() -> None:
+    tree = ast.parse((SOURCE / "ops.py").read_text())
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    modules += [name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
+    assert set(modules) == {"__future__", "dataclasses", "functools", "hashlib", "re"}
