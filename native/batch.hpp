@@ -47,6 +47,14 @@ class Batch {
     return result;
   }
 
+  // Room for this many programs with this many instructions in all, so that appending does not move them.
+  void reserve(std::size_t programs, std::size_t instructions) {
+    code.reserve(instructions);
+    ends.reserve(1 + programs * kMaxFunctions);
+    cadfs.reserve(programs);
+    images.reserve(programs * shape.image_size());
+  }
+
   void append(const ProgramView& program) {
     for (const auto& function : program.functions) {
       code.insert(code.end(), function.begin(), function.end());

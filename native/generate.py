@@ -13,9 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-ELEMENTARY = ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "exp", "log", "power")
-"""Functions that lanes.hpp calls lane by lane, and only where a lane is active."""
-
 ACCESSORS = {"s": "scalar", "v": "vector", "m": "matrix", "i": "index"}
 
 
@@ -30,21 +27,21 @@ def load_table(path: Path) -> ModuleType:
     return module
 
 
-def cpp_formula(op: Any, formula: str) -> str:
-    """A formula of the table as a C++ expression."""
-    for letter, kind in zip("abcdefgh", op.inputs, strict=False):
+def cpp_formula(table: ModuleType, op: Any, formula: str) -> str:
+    """A formula of the table as a C++ expression; elementary functions get the lanes that are active."""
+    for letter, kind in zip(table.INPUT_LETTERS, op.inputs, strict=False):
         if kind in "vm":
             place = "(i)" if kind == "v" else "(i, j)"
             formula = re.sub(rf"\b{letter}\b(?!\()", letter + place, formula)
-    formula = re.sub(rf"\b({'|'.join(ELEMENTARY)})\(", r"\1(active, ", formula)
+    formula = re.sub(rf"\b({'|'.join(sorted(table.ELEMENTARY))})\(", r"\1(active, ", formula)
     return re.sub(r"\brandom\(", "frame.random(chunk, ", formula)
 
 
-def declarations(op: Any) -> list[str]:
+def declarations(table: ModuleType, op: Any) -> list[str]:
     """One line for each input that a formula uses."""
     used = " ".join((op.element, op.sum, op.spread, *op.place))
     slot, constant, lines = len(op.outputs), 0, []
-    for letter, kind in zip("abcdefgh", op.inputs, strict=False):
+    for letter, kind in zip(table.INPUT_LETTERS, op.inputs, strict=False):
         if kind == "k":
             line = f"const Number {letter} = x.constants[{constant}];"
             constant += 1
@@ -59,14 +56,14 @@ def declarations(op: Any) -> list[str]:
     return lines
 
 
-def summation(op: Any, name: str, formula: str) -> list[str]:
+def summation(table: ModuleType, op: Any, name: str, formula: str) -> list[str]:
     """The loops that add a formula up in index order."""
     lines = [f"Number {name} = 0.0;"]
     lines += [f"for (int {letter} = 0; {letter} < n; ++{letter})" for letter in op.terms]
-    return [*lines, f"  {name} = {name} + {cpp_formula(op, formula)};"]
+    return [*lines, f"  {name} = {name} + {cpp_formula(table, op, formula)};"]
 
 
-def case(number: int, op: Any) -> list[str]:
+def case(table: ModuleType, number: int, op: Any) -> list[str]:
     """One case of the switch."""
     head = f"    case {number}:  // {op.name}: {op.signature}"
     if not op.outputs or op.is_call:
@@ -80,20 +77,20 @@ def case(number: int, op: Any) -> list[str]:
         loops = "ij"[: op.place.count(":")]
     shifted = not op.writes_part and any(
         input_kind == kind and re.search(rf"\b{letter}\(", op.element + op.sum)
-        for letter, input_kind in zip("abcdefgh", op.inputs, strict=False)
+        for letter, input_kind in zip(table.INPUT_LETTERS, op.inputs, strict=False)
     )  # such an op may read what it has just written, when input and output are one register
     writer = "frame.scratch_writer()" if shifted else "frame.template writer<Masked>(x.at[0], chunk, active)"
-    body = declarations(op)
+    body = declarations(table, op)
     if kind != "i":
         body.append(f"const auto out = {writer};")
     body += [f"for (int {letter} = 0; {letter} < n; ++{letter}) {{" for letter in loops]
     if op.sum:
-        body += summation(op, "sum", op.sum)
+        body += summation(table, op, "sum", op.sum)
         if "count" in op.element or op.spread:
             body.append(f"const double count = {' * '.join(['n'] * len(op.terms))};")
     if op.spread:
-        body += ["const Number mean = sum / count;", *summation(op, "sum2", op.spread)]
-    value = cpp_formula(op, op.element)
+        body += ["const Number mean = sum / count;", *summation(table, op, "sum2", op.spread)]
+    value = cpp_formula(table, op, op.element)
     if kind == "i":
         body.append(f"frame.template set_index<Masked>(x.at[0], chunk, active, Indices<Number>({value}));")
     else:
@@ -109,7 +106,7 @@ def case(number: int, op: Any) -> list[str]:
 
 def table_row(op: Any) -> str:
     """One row of kOps."""
-    flags = f"{str(op.writes_part).lower()}, {str(op.is_call).lower()}, {str('r' in op.inputs).lower()}"
+    flags = f"{str(op.writes_part).lower()}, {str(op.is_call).lower()}, {str(op.draws).lower()}"
     return f'    {{"{op.name}", "{"".join(op.slots)}", {len(op.slots)}, {len(op.outputs)}, {op.constants}, {flags}}},'
 
 
@@ -117,7 +114,7 @@ def generate(table: ModuleType) -> str:
     """The whole header."""
     names = ",\n  ".join(f"{op.name} = {number}" for number, op in enumerate(table.OPS))
     rows = "\n".join(table_row(op) for op in table.OPS)
-    cases = "\n".join(line for number, op in enumerate(table.OPS) for line in case(number, op))
+    cases = "\n".join(line for number, op in enumerate(table.OPS) for line in case(table, number, op))
     return f"""// Generated from src/arz/ops.py by native/generate.py. Do not edit.
 #pragma once
 

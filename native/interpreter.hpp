@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "memory.hpp"
@@ -23,6 +24,9 @@
 #include "trace.hpp"
 
 namespace arz {
+
+static_assert(std::string_view(kOps[static_cast<int>(Op::call)].slots) == "svifssssvvii",
+              "kResultKinds and kArgumentKinds (program.hpp) restate the signature of the call");
 
 // Room for numbers at cache-line boundaries; grows, never shrinks.
 template <class Value>
@@ -99,16 +103,7 @@ class Interpreter {
 
   // Observations and actions as rows of one episode each.
   void act(const double* observations, double* actions) {
-    if (observation_ >= 0) {
-      const int entries = shape_.observations, width = width_, lanes = lanes_;
-      double* const to = observation(0);
-      // By chunks of lanes: few rows are read side by side, and whole cache lines are written.
-      for (int first = 0; first < lanes; first += kLanes) {
-        const int last = std::min(first + kLanes, lanes);
-        for (int e = 0; e < entries; ++e)
-          for (int l = first; l < last; ++l) to[e * width + l] = observations[l * entries + e];
-      }
-    }
+    if (observation_ >= 0) transpose(observations, lanes_, shape_.observations, observation(0), width_);
     step();
     for (int e = 0; e < shape_.actions; ++e) {
       const double* from = action(e);
@@ -255,6 +250,8 @@ class Interpreter {
   void invoke(const Resolved& x, int line) {
     const int f = 1 + static_cast<int>(x.at[kCallCallee]);
     const Frame<Number> here = frame(0, masks_.data());
+    if (trace_ != nullptr) [[unlikely]]
+      record_call(line, f - 1);
     for (int a = 0; a < kCallArgumentCount; ++a) {
       const std::uint32_t from = x.at[kCallArguments + a];
       const int kind = kind_number(kArgumentKinds[a]);
@@ -306,6 +303,12 @@ class Interpreter {
         trace_->values.push_back(kind == 3 ? static_cast<double>(indices_.data()[at + l])
                                            : numbers_.data()[at + e * width_ + l]);
     }
+  }
+
+  void record_call(int line, int callee) {
+    for (int l = 0; l < lanes_; ++l)
+      if (lane(masks_.data()[l / kChunk], l % kChunk))
+        trace_->events.push_back({step_, l, -1, line, 0, kCallEvent, callee, trace_->size()});
   }
 
   struct Start {

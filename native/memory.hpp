@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "lanes.hpp"
 #include "program.hpp"
@@ -47,6 +48,38 @@ ARZ_INLINE Indices<Number> load_index(const std::int64_t* from) {
 ARZ_INLINE void store_index(std::int64_t* to, std::int64_t value) { *to = value; }
 ARZ_INLINE void store_index(std::int64_t* to, const LaneIndices& value) {
   for (int p = 0; p < kParts; ++p) *reinterpret_cast<IntegerPart*>(to + p * kPart) = value.part[p];
+}
+
+// Rows of one episode each become lanes: to[e * width + l] = from[l * entries + e].
+inline void transpose(const double* from, int lanes, int entries, double* to, int width) {
+  int done = 0;  // lanes
+#if defined(__AVX__)
+  // Squares of 4 x 4 by shuffles: about three times as fast as number by number.
+  for (; done + 4 <= lanes; done += 4) {
+    const double* row = from + done * entries;
+    double* column = to + done;
+    int e = 0;
+    for (; e + 4 <= entries; e += 4) {
+      Part r0, r1, r2, r3;  // rows are not aligned
+      std::memcpy(&r0, row + e, sizeof r0);
+      std::memcpy(&r1, row + entries + e, sizeof r1);
+      std::memcpy(&r2, row + 2 * entries + e, sizeof r2);
+      std::memcpy(&r3, row + 3 * entries + e, sizeof r3);
+      const Part even01 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6),
+                 odd01 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
+      const Part even23 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6),
+                 odd23 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
+      *reinterpret_cast<Part*>(column + e * width) = __builtin_shufflevector(even01, even23, 0, 1, 4, 5);
+      *reinterpret_cast<Part*>(column + (e + 1) * width) = __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5);
+      *reinterpret_cast<Part*>(column + (e + 2) * width) = __builtin_shufflevector(even01, even23, 2, 3, 6, 7);
+      *reinterpret_cast<Part*>(column + (e + 3) * width) = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
+    }
+    for (; e < entries; ++e)
+      for (int l = 0; l < 4; ++l) column[e * width + l] = row[l * entries + e];
+  }
+#endif
+  for (int e = 0; e < entries; ++e)
+    for (int l = done; l < lanes; ++l) to[e * width + l] = from[l * entries + e];
 }
 
 ARZ_INLINE Lanes gather(const double* base, std::ptrdiff_t stride, const LaneIndices& at) {

@@ -119,6 +119,7 @@ nb::tuple effective(const Batch& batch) {
   std::vector<std::uint8_t> live;
   {
     const nb::gil_scoped_release release;
+    result.reserve(batch.size(), batch.code.size());
     Liveness liveness;
     Genome genome;
     for (std::size_t p = 0; p < batch.size(); ++p) {
@@ -194,10 +195,11 @@ class Stepper {
  public:
   Stepper(const Batch& batch, std::int64_t index, int lanes) {
     require(lanes >= 1 && lanes <= (1 << 20), "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
-    program_.assign(batch.view(checked(batch, index)));
-    liveness_.analyse(program_.view());
-    liveness_.write_effective(program_.view(), effective_);
-    interpreter_.load(effective_.view(), lanes);
+    const ProgramView program = batch.view(checked(batch, index));
+    Liveness liveness;
+    liveness.analyse(program);
+    liveness.write_effective(program, program_);
+    interpreter_.load(program_.view(), lanes);
     interpreter_.reset(std::vector<std::uint64_t>(lanes, 0));
   }
   void reset(Input<std::uint64_t, 1> keys) {
@@ -215,8 +217,7 @@ class Stepper {
   }
 
  private:
-  Genome program_, effective_;
-  Liveness liveness_;
+  Genome program_;
   Interpreter<Lanes> interpreter_;
 };
 
@@ -267,6 +268,11 @@ Batch random_batch(const MemoryShape& shape, const VariationSettings& settings, 
   return result;
 }
 
+// How many instructions the children of a batch will have together, with some room.
+std::size_t expected_instructions(const Batch& batch, std::size_t children) {
+  return batch.size() == 0 ? 0 : children * (batch.code.size() / batch.size() + 2);
+}
+
 nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<std::int64_t, 1> parents,
                   Input<std::uint64_t, 1> keys) {
   require(parents.shape(0) == keys.shape(0), "expected one key for each of " + text(parents.shape(0)) + " children");
@@ -276,6 +282,7 @@ nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<s
   std::vector<std::uint8_t> applied(parents.shape(0));
   {
     const nb::gil_scoped_release release;
+    result.reserve(applied.size(), expected_instructions(batch, applied.size()));
     Genome genome;
     for (std::size_t i = 0; i < parents.shape(0); ++i) {
       genome.assign(batch.view(parents.data()[i]));
@@ -298,6 +305,7 @@ Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64
   }
   Batch result(batch.shape);
   const nb::gil_scoped_release release;
+  result.reserve(count, expected_instructions(batch, count));
   Genome genome;
   for (std::size_t i = 0; i < count; ++i) {
     Stream stream(keys.data()[i]);
@@ -322,6 +330,8 @@ NB_MODULE(ARZ_MODULE, m) {
   nb::set_leak_warnings(false);  // settings and programs kept in Python modules live until the process ends
   m.attr("INSTRUCTION_SET") = ARZ_INSTRUCTION_SET;
   m.attr("OPS_DIGEST") = kOpsDigest;
+  m.attr("MAX_CADFS") = kMaxCadfs;
+  m.attr("NONE") = static_cast<int>(kNone);
   nb::list mutations;
   for (const NamedMutation& mutation : kMutations) mutations.append(mutation.name);
   m.attr("MUTATIONS") = nb::tuple(mutations);

@@ -1,4 +1,4 @@
-// What a program did: one event for each register write of each episode, in the order of execution.
+// What a program did: one event for each register write and each call of each episode, in the order of execution.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,16 @@
 
 namespace arz {
 
+inline constexpr int kCallEvent = 4;
+
 struct Event {
   std::int64_t step;
   std::int64_t lane;
   std::int64_t site;      // the line of GetAction whose call runs this function; -1 in GetAction itself
   std::int64_t line;      // in the function
   std::int64_t function;  // 0 is GetAction, 1 the first CADF
-  std::int64_t kind;      // of the register written: 0 scalar, 1 vector, 2 matrix, 3 index
-  std::int64_t number;    // of the register written
+  std::int64_t kind;      // of the register written: 0 scalar, 1 vector, 2 matrix, 3 index; 4 is a call
+  std::int64_t number;    // of the register written, or of the CADF called
   std::int64_t offset;    // of the new value in `values`
 };
 

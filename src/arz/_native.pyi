@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 INSTRUCTION_SET: str
 OPS_DIGEST: str
+MAX_CADFS: int
+NONE: int
 MUTATIONS: tuple[str, ...]
 
 class MemoryShape: ...

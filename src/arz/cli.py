@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 
 import arz
+from arz.listing import op_example, op_label, ops_markdown
 from arz.ops import OPS
-from arz.text import line_text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
 
     ops = commands.add_parser("ops", help="the table of operations")
     ops.add_argument("--json", action="store_true", help="for scripts")
+    ops.add_argument("--markdown", action="store_true", help="as docs/ops.md")
     ops.set_defaults(run=_ops)
     return parser
 
@@ -71,16 +72,11 @@ def _ops(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps([dataclasses.asdict(op) for op in OPS], indent=2))
         return
+    if options.markdown:
+        print(ops_markdown(), end="")
+        return
     for number, op in enumerate(OPS, 1):
-        name = f"OP{number}" if not op.is_call else "call"
-        print(f"{name:5} {op.name:28} {op.signature:28} {example(op)}")
-
-
-def example(op: arz.ops.Op) -> str:
-    """A line of this op, with registers as small numbers."""
-    registers = iter(range(100))
-    args = tuple(next(registers) for _ in op.slots)
-    return line_text(arz.Instruction(op, args, (0.5, 1.0)[: op.constants]), None)
+        print(f"{op_label(number):5} {op.name:28} {op.signature:28} {op_example(op)}")
 
 
 if __name__ == "__main__":

@@ -90,9 +90,10 @@ class Interpreter:
 class Trace:
     """Everything a program did: its actions, every register that was written, every CADF call.
 
-    One event is one write of one register in one lane, in the order of execution. `step`, `lane`, `function` (0
-    is GetAction), `line`, `kind` and `number` (of the register) are columns of equal length; `site` is the line of
-    GetAction whose call ran the function, -1 in GetAction itself. `value(event)` is what was written.
+    One event is one write of one register, or one call, in one lane, in the order of execution. `step`, `lane`,
+    `function` (0 is GetAction), `line`, `kind` and `number` (of the register) are columns of equal length; `site` is
+    the line of GetAction whose call ran the function, -1 in GetAction itself. `value(event)` is what was written. A
+    call has the kind "f" and the number of its CADF; it comes before the writes that it causes.
     """
 
     program: Program
@@ -112,7 +113,7 @@ class Trace:
 
     def value(self, event: int) -> NDArray[np.float64]:
         """What an event wrote: a number, vector or matrix."""
-        shape = self.program.memory.shape(str(self.kind[event]))
+        shape = self.program.memory.shape(str(self.kind[event])) if self.kind[event] != "f" else (0,)
         first = int(self.offset[event])
         return self.values[first : first + int(np.prod(shape))].reshape(shape)
 
@@ -126,7 +127,7 @@ class Trace:
 
         """
         memory = self.program.memory
-        found = register_number(name, memory)
+        found = register_number(name, memory if function == 0 else None)
         if found is None or found[1] >= memory.count(found[0]):
             raise ValueError(f"expected the name of a register, such as s0 or v1, got {name!r}")
         kind, number = found
@@ -147,9 +148,8 @@ class Trace:
         """Which calls fired: [step, lane, call], calls in the order of their lines in GetAction."""
         sites = [n for n, line in enumerate(self.program.lines()) if line.op.is_call]
         fired = np.zeros((*self.actions.shape[:2], len(sites)), bool)
-        for column, site in enumerate(sites):
-            events = (self.site == site) | ((self.function == 0) & (self.line == site))
-            fired[self.step[events], self.lane[events], column] = True
+        called = self.kind == "f"
+        fired[self.step[called], self.lane[called], np.searchsorted(sites, self.line[called])] = True
         return fired
 
 
@@ -158,7 +158,7 @@ def trace(program: Program, observations: ArrayLike, *, keys: Keys | None = None
     seen = _observations(observations)
     actions, events, values = core.trace(program.packed, 0, seen, _keys(keys, seen.shape[1]))
     step, lane, site, line, function, kind, number, offset = events.T
-    letters = np.array(list("svmi"))[kind]
+    letters = np.array(list("svmif"))[kind]
     return Trace(program, actions, step, lane, site, line, function, letters, number, offset, values)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arz.ops import CALL_ARGUMENTS
 from arz.program import NONE, Instruction, Memory, Program
 from arz.streams import episode_uniform
 
@@ -204,7 +205,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class Write:
-    """One event of a trace: a register received a value."""
+    """One event of a trace: a register received a value, or, with the register ("f", n), CADF n was called."""
 
     step: int
     site: int
@@ -228,7 +229,7 @@ def apply(line: Instruction, registers: Registers, memory: Memory, random: Calla
         arguments.insert(0, registers[line.outputs[0]])
     if line.op.name in NEEDS_DIM:
         arguments.insert(0, memory.dim)
-    if "r" in line.op.inputs:
+    if line.op.draws:
         arguments.insert(0, random)
     with np.errstate(all="ignore"):
         return MEANING[line.op.name](*arguments)
@@ -295,8 +296,8 @@ class Machine:
         if not main["s", arguments[0]] < main["s", arguments[1]]:
             return
         local = self.memories[function]
-        places = [("s", 0), ("s", 1), ("s", 2), ("s", 3), ("v", 0), ("v", 1), ("i", 0), ("i", 1)]
-        for (kind, place), source in zip(places, arguments, strict=True):
+        self.trace.append(Write(self.step, -1, number, 0, ("f", callee), ()))
+        for (kind, place), source in zip(CALL_ARGUMENTS, arguments, strict=True):
             if source != NONE:
                 local[kind, place] = main[kind, source]
         self.run(function, site=number)

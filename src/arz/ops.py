@@ -42,12 +42,13 @@ REGISTER_KINDS = "svmi"
 INPUT_LETTERS = "abcdefgh"
 """What a formula calls the inputs, in the order of the signature."""
 
+ELEMENTARY = frozenset({"sin", "cos", "tan", "arcsin", "arccos", "arctan", "exp", "log", "power"})
+"""Formula functions that are the C library's: libraries may differ in the last bit."""
+
 FREE_FUNCTIONS = frozenset({"within"})
 """Formula functions that choose and do not calculate: they cost no FLOPs."""
 
-FUNCTIONS = frozenset(
-    "abs sqrt square sin cos tan arcsin arccos arctan exp log power heaviside minimum maximum random within".split()
-)
+FUNCTIONS = ELEMENTARY | {"abs", "sqrt", "square", "heaviside", "minimum", "maximum", "random", "within"}
 """Every function a formula may call."""
 
 
@@ -93,6 +94,16 @@ class Op:
     def is_call(self) -> bool:
         """Whether this op invokes a CADF."""
         return "f" in self.inputs
+
+    @cached_property
+    def is_elementary(self) -> bool:
+        """Whether the result comes from the C library's elementary functions."""
+        return any(name in ELEMENTARY for name in re.findall(r"[a-z]\w*", self.element))
+
+    @cached_property
+    def draws(self) -> bool:
+        """Whether this op draws a random number."""
+        return "r" in self.inputs
 
     @cached_property
     def writes_part(self) -> bool:
@@ -288,6 +299,11 @@ OPS: tuple[Op, ...] = (
 
 OP: dict[str, Op] = {op.name: op for op in OPS}
 """The table by name."""
+
+CALL_ARGUMENTS: tuple[tuple[str, int], ...] = tuple(
+    (kind, OP["call"].inputs[1:place].count(kind)) for place, kind in enumerate(OP["call"].inputs) if kind != "f"
+)
+"""Where the arguments of a call arrive in the CADF's memory: s0 to s3, v0, v1, i0, i1."""
 
 NUMBER: dict[str, int] = {op.name: number for number, op in enumerate(OPS)}
 """Position of each op in the table: what a packed instruction stores."""

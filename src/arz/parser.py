@@ -6,7 +6,6 @@ call. Nothing is run; time and memory are bounded by the length of the text.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -17,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.names import did_you_mean
 from arz.ops import OP, OPS, Op
-from arz.program import MAX_CADFS, NONE, Instruction, Memory, Program
+from arz.program import MAX_CADFS, NONE, Instruction, Memory, Program, last_written
 from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, register_number
 
 MAX_CHARACTERS = 1 << 24
@@ -189,7 +189,7 @@ class _Parser:
             name = tokens[at]
             if name.text not in names or name.text in values:
                 problem = "given twice" if name.text in values else f"expected one of {', '.join(names)}"
-                raise self.fail(name, f"{problem}, found {_shown(name)}{_did_you_mean(name.text, names)}")
+                raise self.fail(name, f"{problem}, found {_shown(name)}{_hint(name.text, names)}")
             self.expect(_Line(False, tokens[at + 1 : at + 2]), "=")
             value = tokens[at + 2]
             if name.text == "stateful":
@@ -221,7 +221,7 @@ class _Parser:
         known = ["StartEpisode", "GetAction", *(f"f{n}" for n in range(MAX_CADFS))]
         if name not in known:
             wanted = "StartEpisode, GetAction or f0 to f5"
-            raise self.fail(tokens[1], f"expected {wanted}, found {_shown(tokens[1])}{_did_you_mean(name, known)}")
+            raise self.fail(tokens[1], f"expected {wanted}, found {_shown(tokens[1])}{_hint(name, known)}")
         if name in bodies or (name == "StartEpisode" and started):
             raise self.fail(tokens[1], f"{name} is defined twice")
         if name.startswith("f") and name != f"f{cadfs}":
@@ -282,10 +282,8 @@ class _Parser:
         """A return must name what is returned anyway: the action, or what was written last."""
         wanted = ["action"]
         if not get_action:
-            last = {"s": 0, "v": 0, "i": 0}
-            for instruction in lines:
-                last.update(instruction.outputs)
-            wanted = [f"s{last['s']}", ",", f"v{last['v']}", ",", f"i{last['i']}"]
+            s, v, i = last_written(lines)
+            wanted = [f"s{s}", ",", f"v{v}", ",", f"i{i}"]
         for token, text in zip(line.tokens[1:], (*wanted, ""), strict=False):
             if token.text != text:
                 what = "GetAction returns the action" if get_action else "a function returns what it wrote last"
@@ -319,7 +317,7 @@ class _Parser:
                 return self.fail(token, reader.problem)
         expected = sorted({reader.expected for reader in best})
         names = [op.text.split("(")[0] for op in OPS if "(" in op.text]
-        hint = _did_you_mean(token.text, names) if token.kind == "name" else ""
+        hint = _hint(token.text, names) if token.kind == "name" else ""
         listed = ", ".join(expected[:6]) + (", ..." if len(expected) > 6 else "")
         return self.fail(token, f"expected {listed}, found {_shown(token)}{hint}")
 
@@ -478,6 +476,6 @@ def _shown(token: _Token) -> str:
     return repr(text) if token.kind != "end" else "the end of the line"
 
 
-def _did_you_mean(name: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name[:40], list(names), n=1)
-    return f". Did you mean {close[0]!r}?" if close else ""
+def _hint(name: str, known: Iterable[str]) -> str:
+    close = did_you_mean(name, known)
+    return f".{close}" if close else ""

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.native import core
-from arz.ops import NUMBER, OP, OPS, Op
+from arz.ops import NUMBER, OPS, Op
 
-MAX_CADFS = 6
+MAX_CADFS = core.MAX_CADFS
 """A program has at most this many CADFs."""
 
-NONE = 0xFFFF
+NONE = core.NONE
 """An argument or result of a call that is not passed; `_` in text."""
 
 INSTRUCTION = np.dtype([("constants", "<f8", (2,)), ("op", "<u2"), ("args", "<u2", (12,)), ("unused", "<u2", (3,))])
@@ -137,6 +137,14 @@ def pack_code(lines: Iterable[Instruction]) -> Code:
     return code
 
 
+def last_written(lines: Iterable[Instruction]) -> tuple[int, int, int]:
+    """The scalar, vector and index register that these lines write last; 0 where they write none."""
+    last = {"s": 0, "v": 0, "i": 0}
+    for line in lines:
+        last.update(line.outputs)
+    return last["s"], last["v"], last["i"]
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """A control program. Equal programs are equal bit for bit.
@@ -203,10 +211,7 @@ class Program:
 
     def returns(self, function: int) -> tuple[int, int, int]:
         """The scalar, vector and index register that a CADF returns: those written last, else register 0."""
-        last = {"s": 0, "v": 0, "i": 0}
-        for line in self.lines(function):
-            last.update(line.outputs)
-        return last["s"], last["v"], last["i"]
+        return last_written(self.lines(function))
 
     @classmethod
     def parse(cls, text: str, source: str = "program") -> Program:
@@ -315,6 +320,3 @@ def _pack(memory: Memory, programs: Sequence[Program]) -> core.Batch:
     images = np.stack([program.image for program in programs])
     raw = np.ascontiguousarray(joined).view(np.uint8).reshape(len(joined), INSTRUCTION.itemsize)
     return core.batch(memory.native, raw, lengths, cadfs, images)
-
-
-__all__ = ["INSTRUCTION", "MAX_CADFS", "NONE", "OP", "Batch", "Code", "Instruction", "Memory", "Program", "pack_code"]

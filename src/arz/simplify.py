@@ -19,7 +19,7 @@ import numpy as np
 
 from arz.machine import Registers, Value, apply
 from arz.native import core
-from arz.ops import OP
+from arz.ops import CALL_ARGUMENTS, OP
 from arz.program import NONE, Batch, Instruction, Memory, Program
 
 
@@ -89,10 +89,6 @@ def readable(program: Program) -> Simplified:
 
 # ---- constant folding ----
 
-_LIBM = frozenset(f"scalar_{name}" for name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "exp", "log")) | {
-    "vector_power"
-}
-
 
 def _fold(program: Program) -> tuple[Program, int, bool]:
     """One round of folding: the new program, how many lines changed, and whether libm was used."""
@@ -121,7 +117,7 @@ def _fold(program: Program) -> tuple[Program, int, bool]:
                 kept.append(line)
                 continue
             folded += 1
-            libm |= line.op.name in _LIBM
+            libm |= line.op.is_elementary
         functions[function] = kept
     return Program.build(program.memory, functions[0], functions[1:], image), folded, libm
 
@@ -139,7 +135,7 @@ def _constants(program: Program, function: int, lines: Iterable[Instruction]) ->
     if function == 0:
         written |= {("v", 1), memory.action}
     else:
-        written |= {(kind, n) for kind, count in (("s", 4), ("v", 2), ("i", 2)) for n in range(count)}
+        written |= set(CALL_ARGUMENTS)
     registers = Registers(memory)
     every = {(kind, n) for kind in "svmi" for n in range(memory.count(kind))}
     fixed = {register: registers[register] for register in every - written}
@@ -150,7 +146,7 @@ def _constants(program: Program, function: int, lines: Iterable[Instruction]) ->
 
 def _constant_value(line: Instruction, constants: dict[tuple[str, int], Value], memory: Memory) -> Value | None:
     """What a line computes, if all its inputs are constant and so is its result; else None."""
-    if line.op.is_call or not line.outputs or line.op.writes_part or "r" in line.op.inputs:
+    if line.op.is_call or not line.outputs or line.op.writes_part or line.op.draws:
         return None
     registers = Registers(memory)
     for kind, value in zip(line.op.inputs, line.inputs, strict=True):
@@ -200,11 +196,8 @@ def _rename(program: Program) -> Program:
 
 def _new_names(program: Program, function: int, lines: Iterable[Instruction]) -> dict[tuple[str, int], int]:
     memory = program.memory
-    if function == 0:
-        fixed = [("v", 1), memory.action]
-    else:
-        # Arguments arrive in these; where nothing of a kind is written, register 0 is returned.
-        fixed = [(kind, n) for kind, count in (("s", 4), ("v", 2), ("i", 2)) for n in range(count)]
+    # In a CADF, the registers of the arguments; register 0, returned where none is written, is among them.
+    fixed = (("v", 1), memory.action) if function == 0 else CALL_ARGUMENTS
     names = {register: register[1] for register in fixed}
     for line in lines:
         for register in _registers(line):

@@ -24,9 +24,10 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.ops import CALL_ARGUMENTS
 from arz.program import NONE, Instruction, Memory, Program
 
-ARGUMENTS = "s0, s1, s2, s3, v0, v1, i0, i1"
+ARGUMENTS = ", ".join(f"{kind}{number}" for kind, number in CALL_ARGUMENTS)
 """Where the arguments of a CADF arrive."""
 
 REGISTER = re.compile(r"([svmi])(0|[1-9]\d{0,4})$")

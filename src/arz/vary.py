@@ -13,7 +13,6 @@ from its parent. Your own operator, written in Python, plugs in by name::
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
@@ -21,6 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.names import did_you_mean
 from arz.native import core
 from arz.ops import OPS
 from arz.program import Batch, Memory, Program
@@ -212,6 +212,4 @@ def _known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
     known = list(known)
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"there is no {what} called {name!r}.{hint}")
+            raise ValueError(f"there is no {what} called {name!r}.{did_you_mean(name, known)}")
