@@ -41,10 +41,13 @@ clean: ## Remove what was built
 
 $(VENV)/.tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "arz needs Python 3.11 or newer, this is %s: make PYTHON=/path/to/python3" % sys.version.split()[0])'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install "scikit-build-core>=1.1" "nanobind>=3.1" "cmake>=3.25" ninja
+	@command -v $${CXX:-c++} > /dev/null || { echo 'arz needs a C++20 compiler (GCC 12 or Clang 15, or newer), for instance: apt install g++'; exit 1; }
+	@echo 'Creating $(VENV) with the tools to build ...'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install cmake ninja $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.tools $(NATIVE) src/arz/ops.py
-	$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=ON -e ".[dev]"
+	@echo 'Compiling the native core and installing the rest, one to three minutes ...'
+	@$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=ON -e ".[dev]"
 	@touch $@

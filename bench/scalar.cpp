@@ -1,12 +1,13 @@
-// The yardstick: a plain scalar interpreter of the same machine, one episode at a time, and the benchmark program
-// written by hand. Both get the same optimisation flags as the core. `python -m bench` compiles and calls this.
+// The yardstick: a plain scalar interpreter of the same machine, one episode at a time, without lanes, masks or dead
+// code removal, and the benchmark program written by hand. The meaning of each op comes from the same generated switch
+// as the core's, here over plain doubles. `python -m bench` compiles and calls this, at -O2 and at -O3.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "ops.generated.hpp"
-#include "program.hpp"
+#include "interpreter.hpp"
 
 namespace {
 
@@ -18,6 +19,7 @@ struct ScalarFrame {
   std::int64_t* indices;
   double* scratch;
   int dim;
+  std::uint64_t key, tick;
 
   static constexpr int chunks = 1;
   static constexpr bool active[1] = {true};
@@ -39,44 +41,120 @@ struct ScalarFrame {
   void commit(std::uint32_t at, int, bool, char kind) const {
     std::copy_n(scratch, kind == 'm' ? dim * dim : dim, numbers + at);
   }
-  double random(int, int stream) const { return episode_uniform(0, 0, stream); }
+  double random(int, int stream) const { return episode_uniform(key, tick, stream); }
+};
+
+class ScalarInterpreter {
+ public:
+  ScalarInterpreter(const ProgramView& program) : program_(program), shape_(*program.shape), scratch_(shape_.size(2)) {
+    for (int f = 0; f < program.function_count(); ++f) {
+      results_[f] = last_written(program.functions[f]);
+      for (const Instruction& x : program.functions[f]) code_[f].push_back(resolve(x));
+    }
+  }
+
+  void reset(std::uint64_t key) {
+    for (int f = 0; f < program_.function_count(); ++f)
+      frames_[f] = {nullptr, nullptr, scratch_.data(), shape_.dim(), key, 0};
+    start_memory();
+  }
+
+  void act(const double* observation, double* action, bool first) {
+    if (!shape_.stateful && !first) start_memory();
+    double* seen = numbers_[0].data() + shape_.image_offset(1, kObservationVector);
+    std::fill_n(seen, shape_.dim(), 0.0);
+    std::copy_n(observation, shape_.observations, seen);
+    run(0);
+    std::copy_n(numbers_[0].data() + shape_.image_offset(shape_.action_kind(), shape_.action_register()),
+                shape_.actions, action);
+  }
+
+ private:
+  Resolved resolve(const Instruction& x) const {
+    const OpInfo& op = kOps[x.op];
+    Resolved result{x.op, {}, {x.constants[0], x.constants[1]}};
+    for (int slot = 0; slot < op.slot_count; ++slot) result.at[slot] = place(kind_number(op.slots[slot]), x.args[slot]);
+    return result;
+  }
+
+  std::uint32_t place(int kind, int number) const {
+    return kind < 0 || kind == 3 || number == kNone ? number : shape_.image_offset(kind, number);
+  }
+
+  void start_memory() {
+    for (int f = 0; f < program_.function_count(); ++f) {
+      numbers_[f].assign(shape_.image_size(), 0.0);
+      indices_[f].assign(shape_.counts[3], 0);
+      frames_[f].numbers = numbers_[f].data();
+      frames_[f].indices = indices_[f].data();
+    }
+    std::copy(program_.image.begin(), program_.image.end(), numbers_[0].begin());
+  }
+
+  void run(int f) {
+    const ScalarFrame frame = frames_[f];
+    for (const Resolved& x : code_[f])
+      if (x.op == static_cast<std::uint16_t>(Op::call))
+        call(x);
+      else
+        apply<double, false>(x, frame);
+    ++frames_[f].tick;
+  }
+
+  void call(const Resolved& x) {
+    const ScalarFrame& main = frames_[0];
+    if (!(main.numbers[x.at[kCallArguments]] < main.numbers[x.at[kCallArguments + 1]])) return;
+    const int f = 1 + static_cast<int>(x.at[kCallCallee]);
+    for (int a = 0; a < kCallArgumentCount; ++a)
+      copy(main, x.at[kCallArguments + a], frames_[f], kind_number(kArgumentKinds[a]), kArgumentRegisters[a], false);
+    run(f);
+    for (int r = 0; r < kCallResults; ++r)
+      copy(main, x.at[r], frames_[f], kind_number(kResultKinds[r]), results_[f][r], true);
+  }
+
+  void copy(const ScalarFrame& main, std::uint32_t at, const ScalarFrame& local, int kind, int number,
+            bool back) const {
+    if (at == kNone) return;
+    const std::uint32_t other = place(kind, number);
+    if (kind == 3)
+      (back ? main.indices[at] : local.indices[other]) = back ? local.indices[other] : main.indices[at];
+    else if (back)
+      std::copy_n(local.numbers + other, shape_.size(kind), main.numbers + at);
+    else
+      std::copy_n(main.numbers + at, shape_.size(kind), local.numbers + other);
+  }
+
+  ProgramView program_;
+  MemoryShape shape_;
+  std::vector<double> scratch_, numbers_[kMaxFunctions];
+  std::vector<std::int64_t> indices_[kMaxFunctions];
+  std::vector<Resolved> code_[kMaxFunctions];
+  std::array<int, kCallResults> results_[kMaxFunctions];
+  ScalarFrame frames_[kMaxFunctions];
 };
 
 }  // namespace
 
-// Runs GetAction (no calls) over all episodes, one after another. Layouts as in `core.run`.
-extern "C" void scalar_run(const std::int32_t* sizes, const Instruction* code, std::int64_t lines, const double* image,
-                           const double* observations, std::int64_t steps, std::int64_t lanes, double* actions) {
-  const MemoryShape shape{sizes[0], sizes[1], {sizes[2], sizes[3], sizes[4], sizes[5]}, true};
-  std::vector<Resolved> program(lines);
-  for (std::int64_t line = 0; line < lines; ++line) {
-    const OpInfo& op = kOps[code[line].op];
-    program[line].op = code[line].op;
-    std::copy_n(code[line].constants, kMaxConstants, program[line].constants);
-    for (int slot = 0; slot < op.slot_count; ++slot) {
-      const int kind = kind_number(op.slots[slot]), value = code[line].args[slot];
-      program[line].at[slot] = kind < 0 || kind == 3 ? value : shape.image_offset(kind, value);
-    }
-  }
-  std::vector<double> numbers(shape.image_size()), scratch(shape.size(2));
-  std::vector<std::int64_t> indices(shape.counts[3]);
-  const ScalarFrame frame{numbers.data(), indices.data(), scratch.data(), shape.dim()};
-  double* seen = numbers.data() + shape.image_offset(1, kObservationVector);
-  const double* action = numbers.data() + shape.image_offset(shape.action_kind(), shape.action_register());
+// All episodes, one after another; episode n has the key n. Layouts as in `core.run`.
+extern "C" void scalar_run(const std::int32_t* sizes, const Instruction* code, const std::int64_t* lengths,
+                           std::int64_t cadfs, const double* image, const double* observations, std::int64_t steps,
+                           std::int64_t lanes, double* actions) {
+  const MemoryShape shape{sizes[0], sizes[1], {sizes[2], sizes[3], sizes[4], sizes[5]}, sizes[6] != 0};
+  ProgramView program{&shape, {}, static_cast<int>(cadfs), {image, static_cast<std::size_t>(shape.image_size())}};
+  for (int f = 0; f <= cadfs; code += lengths[f++]) program.functions[f] = {code, static_cast<std::size_t>(lengths[f])};
+  ScalarInterpreter interpreter(program);
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    std::copy_n(image, shape.image_size(), numbers.data());
-    std::fill(indices.begin(), indices.end(), 0);
+    interpreter.reset(lane);
     for (std::int64_t step = 0; step < steps; ++step) {
-      std::copy_n(observations + (step * lanes + lane) * shape.observations, shape.observations, seen);
-      for (const Resolved& x : program) apply<double, false>(x, frame);
-      std::copy_n(action, shape.actions, actions + (step * lanes + lane) * shape.actions);
+      const std::int64_t at = step * lanes + lane;
+      interpreter.act(observations + at * shape.observations, actions + at * shape.actions, step == 0);
     }
   }
 }
 
 namespace {
 
-// bench/dim4.arz and bench/dim37.arz by hand. The two differ only in the length of their vectors.
+// bench/twenty.arz by hand, for one length of vectors.
 template <int dim>
 struct ByHand {
   double s0, s1, s2, s3, s4, s5, s6, s7, s8, s9;

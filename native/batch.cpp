@@ -7,7 +7,7 @@ namespace arz {
 namespace {
 
 constexpr const char* kKindNames[] = {"scalars", "vectors", "matrices", "indices"};
-constexpr int kMaxImage = 1 << 20;
+constexpr int kMaxImage = 1 << 19;  // as text, such an image still fits into a file that the parser accepts
 constexpr int kMaxDim = 4096;
 
 std::string number(long long value) { return std::to_string(value); }
@@ -27,6 +27,8 @@ std::string check_argument(const ProgramView& program, const OpInfo& op, int slo
              number(program.shape->counts[kind]) + " " + kKindNames[kind];
   } else if (letter == 'd' && value >= program.shape->dim()) {
     return "element position " + number(value) + " is not below the dimension " + number(program.shape->dim());
+  } else if (letter == 'r' && value == kNone) {
+    return "random stream " + number(value) + " is not below " + number(kNone);
   } else if (letter == 'f' && value >= program.cadfs) {
     return "function f" + number(value) + " does not exist, the program has " + number(program.cadfs) + " CADFs";
   }

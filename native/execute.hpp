@@ -12,7 +12,7 @@
 namespace arz {
 
 // How many episodes to run side by side: enough to hide the cost of dispatch, few enough that the vectors of
-// a program stay in the nearest cache (measured: bench/README.md).
+// a program stay in the nearest cache (chosen with `make bench`).
 inline int block_lanes(const MemoryShape& shape) { return shape.dim() <= 8 ? 32 : 16; }
 
 // What one thread needs to run programs; reused from call to call, so that nothing is allocated in between.
@@ -42,7 +42,7 @@ inline void execute(const Batch& batch, const double* observations, std::int64_t
                     const std::uint64_t* keys, double* actions, int threads, bool only_effective) {
   const MemoryShape& shape = batch.shape;
   const std::int64_t block = block_lanes(shape), blocks = (lanes + block - 1) / block;
-  Pool::shared().run(batch.size() * blocks, threads, [&](std::size_t task, int) {
+  Pool::shared().run(batch.size() * blocks, threads, [&](std::size_t task) {
     const std::size_t p = task / blocks;
     const std::int64_t first = (task % blocks) * block;
     const int count = static_cast<int>(std::min(block, lanes - first));

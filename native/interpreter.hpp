@@ -64,9 +64,10 @@ class Interpreter {
  public:
   static constexpr int kChunk = Kin<Number>::lanes;
 
-  // The view must outlive the use of what was loaded.
-  void load(const ProgramView& program, int lanes) {
+  // The view must outlive the use of what was loaded. With a trace, everything that is written is recorded there.
+  void load(const ProgramView& program, int lanes, Trace* trace = nullptr) {
     program_ = program;
+    trace_ = trace;
     shape_ = *program.shape;
     lanes_ = lanes;
     chunks_ = (lanes + kChunk - 1) / kChunk;
@@ -95,6 +96,8 @@ class Interpreter {
     if (!shape_.stateful && step_ > 0) forget();
     if (observation_ >= 0)
       for (int e = shape_.observations; e < shape_.dim(); ++e) std::fill_n(observation(e), width_, 0.0);
+    if (trace_ != nullptr) [[unlikely]]
+      record(0, -1, -1, 1, kObservationVector, static_cast<std::uint32_t>(observation_), all_.data());
     run<false>(0, -1, all_.data());
     if (draws_[0])
       for (int l = 0; l < lanes_; ++l) ++ticks_[l];
@@ -110,8 +113,6 @@ class Interpreter {
       for (int l = 0; l < lanes_; ++l) actions[l * shape_.actions + e] = from[l];
     }
   }
-
-  void record_into(Trace* trace) { trace_ = trace; }
 
  private:
   // ---- loading ----
@@ -139,12 +140,13 @@ class Interpreter {
             claim(f, kResultKinds[r], results_[f][r]);
           }
     claim(0, "sv"[shape_.action_kind()], shape_.action_register());
+    if (trace_ != nullptr) claim_arrivals();
     action_ = place_[0][shape_.action_kind()][shape_.action_register()];
     observation_ = place_[0][1][kObservationVector];
 
     numbers_.reserve(number_count_);
     indices_.reserve(index_count_);
-    scratch_.reserve(static_cast<std::size_t>(shape_.size(2)) * kChunk);
+    if (shape_.counts[2] > 0) scratch_.reserve(static_cast<std::size_t>(shape_.size(2)) * kChunk);
     keys_.assign(width_, 0);
     ticks_.assign(static_cast<std::size_t>(functions) * width_, 0);
     all_.reserve(chunks_);
@@ -152,6 +154,16 @@ class Interpreter {
     for (int c = 0; c < chunks_; ++c) all_.data()[c] = Mask<Number>(true);
     if constexpr (kChunk > 1)
       for (int l = lanes_; l < width_; ++l) all_.data()[chunks_ - 1].set(l % kChunk, false);
+  }
+
+  // Observations and arguments that no line reads need room only to be recorded.
+  void claim_arrivals() {
+    claim(0, 'v', kObservationVector);
+    for (const Instruction& x : program_.functions[0])
+      if (kOps[x.op].is_call)
+        for (int a = 0; a < kCallArgumentCount; ++a)
+          if (x.args[kCallArguments + a] != kNone)
+            claim(1 + x.args[kCallCallee], kArgumentKinds[a], kArgumentRegisters[a]);
   }
 
   void claim(int f, char kind_letter, int number) {
@@ -224,7 +236,7 @@ class Interpreter {
       }
       apply<Number, Masked>(x, here);
       if (traced) [[unlikely]]
-        record(f, site, line, 0, active);
+        record_output(f, site, line, 0, active);
     }
   }
 
@@ -256,7 +268,10 @@ class Interpreter {
       const std::uint32_t from = x.at[kCallArguments + a];
       const int kind = kind_number(kArgumentKinds[a]);
       const std::int32_t to = place_[f][kind][kArgumentRegisters[a]];
-      if (from != kNone && to >= 0) copy<Masked>(here, kind, from, to);
+      if (from == kNone || to < 0) continue;
+      copy<Masked>(here, kind, from, to);
+      if (trace_ != nullptr) [[unlikely]]
+        record(f, line, -1, kind, kArgumentRegisters[a], to, masks_.data());
     }
     run<Masked>(f, line, masks_.data());
     for (int r = 0; r < kCallResults; ++r) {
@@ -264,7 +279,7 @@ class Interpreter {
       const int kind = kind_number(kResultKinds[r]);
       copy<Masked>(here, kind, place_[f][kind][results_[f][r]], x.at[r]);
       if (trace_ != nullptr) [[unlikely]]
-        record(0, -1, line, r, masks_.data());
+        record_output(0, -1, line, r, masks_.data());
     }
     if (draws_[f]) {
       std::uint64_t* ticks = ticks_.data() + static_cast<std::size_t>(f) * width_;
@@ -290,15 +305,17 @@ class Interpreter {
 
   // ---- tracing ----
 
-  void record(int f, int site, int line, int output, const Mask<Number>* active) {
+  void record_output(int f, int site, int line, int output, const Mask<Number>* active) {
     const Instruction& x = program_.functions[f][line];
     const OpInfo& op = kOps[x.op];
-    if (op.outputs == 0) return;
-    const int kind = kind_number(op.slots[output]);
-    const std::uint32_t at = code_[f][line].at[output];
+    if (op.outputs > 0)
+      record(f, site, line, kind_number(op.slots[output]), x.args[output], code_[f][line].at[output], active);
+  }
+
+  void record(int f, int site, int line, int kind, int number, std::uint32_t at, const Mask<Number>* active) {
     for (int l = 0; l < lanes_; ++l) {
       if (!lane(active[l / kChunk], l % kChunk)) continue;
-      trace_->events.push_back({step_, l, site, line, f, kind, x.args[output], trace_->size()});
+      trace_->events.push_back({step_, l, site, line, f, kind, number, trace_->size()});
       for (int e = 0; e < shape_.size(kind); ++e)
         trace_->values.push_back(kind == 3 ? static_cast<double>(indices_.data()[at + l])
                                            : numbers_.data()[at + e * width_ + l]);

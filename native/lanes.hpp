@@ -30,7 +30,7 @@ struct alignas(64) Lanes {
 
   Lanes() = default;
   ARZ_INLINE Lanes(double value) {
-    for (Part& p : part) p = Part{} + value;
+    for (Part& p : part) p = value - Part{};  // not a sum: 0.0 + -0.0 is 0.0
   }
   ARZ_INLINE double operator[](int lane) const { return part[lane / kPart][lane % kPart]; }
   ARZ_INLINE void set(int lane, double value) { part[lane / kPart][lane % kPart] = value; }

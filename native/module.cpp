@@ -81,6 +81,13 @@ std::size_t checked(const Batch& batch, std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
+// Positions in a batch, checked and copied: the caller's array may change once the GIL is released.
+std::vector<std::size_t> positions(const Batch& batch, const Input<std::int64_t, 1>& indices) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < indices.shape(0); ++i) result.push_back(checked(batch, indices.data()[i]));
+  return result;
+}
+
 void check_same(const MemoryShape& a, const MemoryShape& b) {
   require(a.observations == b.observations && a.actions == b.actions && a.stateful == b.stateful &&
               std::equal(std::begin(a.counts), std::end(a.counts), std::begin(b.counts)),
@@ -89,7 +96,7 @@ void check_same(const MemoryShape& a, const MemoryShape& b) {
 
 Batch selected(const Batch& batch, Input<std::int64_t, 1> indices) {
   Batch result(batch.shape);
-  for (std::size_t i = 0; i < indices.shape(0); ++i) result.append(batch.view(checked(batch, indices.data()[i])));
+  for (std::size_t p : positions(batch, indices)) result.append(batch.view(p));
   return result;
 }
 
@@ -144,6 +151,14 @@ std::vector<std::uint64_t> entry_registers(const Batch& batch, std::int64_t inde
 
 // ---- run ----
 
+// Lanes of one interpreter share a memory whose places are 32-bit numbers.
+void check_lanes(const Batch& batch, std::int64_t index, std::size_t lanes) {
+  require(lanes >= 1 && lanes <= (1u << 20), "expected 1 to 1048576 lanes, got " + text(lanes));
+  const double functions = batch.view(checked(batch, index)).function_count();
+  require(functions * batch.shape.image_size() * static_cast<double>(lanes + kLanes) < 2147483648.0,
+          "the memory of " + text(lanes) + " lanes is too large to run side by side: use fewer");
+}
+
 void check_observations(const MemoryShape& shape, std::size_t lanes, std::size_t entries, std::size_t keys) {
   require(entries == static_cast<std::size_t>(shape.observations),
           "expected observations of " + text(shape.observations) + " numbers, got " + text(entries));
@@ -170,14 +185,14 @@ nb::ndarray<nb::numpy, double> run(const Batch& batch, Input<double, 3> observat
 nb::tuple trace(const Batch& batch, std::int64_t index, Input<double, 3> observations, Input<std::uint64_t, 1> keys) {
   const std::size_t steps = observations.shape(0), lanes = observations.shape(1);
   check_observations(batch.shape, lanes, observations.shape(2), keys.shape(0));
+  check_lanes(batch, index, lanes);
   const std::size_t p = checked(batch, index), width = lanes * batch.shape.actions;
   std::vector<double> actions(steps * width);
   Trace record;
   {
     const nb::gil_scoped_release release;
     Interpreter<Lanes> interpreter;
-    interpreter.load(batch.view(p), static_cast<int>(lanes));
-    interpreter.record_into(&record);
+    interpreter.load(batch.view(p), static_cast<int>(lanes), &record);
     interpreter.reset({keys.data(), lanes});
     for (std::size_t step = 0; step < steps; ++step)
       interpreter.act(observations.data() + step * lanes * batch.shape.observations, actions.data() + step * width);
@@ -194,7 +209,8 @@ nb::tuple trace(const Batch& batch, std::int64_t index, Input<double, 3> observa
 class Stepper {
  public:
   Stepper(const Batch& batch, std::int64_t index, int lanes) {
-    require(lanes >= 1 && lanes <= (1 << 20), "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
+    require(lanes >= 1, "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
+    check_lanes(batch, index, lanes);
     const ProgramView program = batch.view(checked(batch, index));
     Liveness liveness;
     liveness.analyse(program);
@@ -249,7 +265,7 @@ VariationSettings make_settings(std::vector<double> weights, std::vector<double>
 }
 
 Sampler make_sampler(const MemoryShape& shape, const VariationSettings& settings) {
-  if (const std::string what = check_shape(shape, settings.max_cadfs); !what.empty()) reject(what);
+  if (const std::string what = check_shape(shape, settings.initial_cadfs); !what.empty()) reject(what);
   Sampler sampler(shape, settings);
   require(sampler.can_draw(), "no op of positive weight fits the memory");
   return sampler;
@@ -276,16 +292,16 @@ std::size_t expected_instructions(const Batch& batch, std::size_t children) {
 nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<std::int64_t, 1> parents,
                   Input<std::uint64_t, 1> keys) {
   require(parents.shape(0) == keys.shape(0), "expected one key for each of " + text(parents.shape(0)) + " children");
-  for (std::size_t i = 0; i < parents.shape(0); ++i) checked(batch, parents.data()[i]);
+  const std::vector<std::size_t> chosen = positions(batch, parents);
   const Sampler sampler = make_sampler(batch.shape, settings);
   Batch result(batch.shape);
-  std::vector<std::uint8_t> applied(parents.shape(0));
+  std::vector<std::uint8_t> applied(chosen.size());
   {
     const nb::gil_scoped_release release;
     result.reserve(applied.size(), expected_instructions(batch, applied.size()));
     Genome genome;
-    for (std::size_t i = 0; i < parents.shape(0); ++i) {
-      genome.assign(batch.view(parents.data()[i]));
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      genome.assign(batch.view(chosen[i]));
       Stream stream(keys.data()[i]);
       applied[i] = static_cast<std::uint8_t>(mutate(genome, stream, sampler));
       result.append(genome.view());
@@ -299,17 +315,14 @@ Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64
               Input<std::uint64_t, 1> keys) {
   const std::size_t count = first.shape(0);
   require(second.shape(0) == count && keys.shape(0) == count, "expected two parents and one key for each child");
-  for (std::size_t i = 0; i < count; ++i) {
-    checked(batch, first.data()[i]);
-    checked(batch, second.data()[i]);
-  }
+  const std::vector<std::size_t> mothers = positions(batch, first), fathers = positions(batch, second);
   Batch result(batch.shape);
   const nb::gil_scoped_release release;
   result.reserve(count, expected_instructions(batch, count));
   Genome genome;
   for (std::size_t i = 0; i < count; ++i) {
     Stream stream(keys.data()[i]);
-    crossover(batch.view(first.data()[i]), batch.view(second.data()[i]), stream, genome);
+    crossover(batch.view(mothers[i]), batch.view(fathers[i]), stream, genome);
     result.append(genome.view());
   }
   return result;
@@ -332,6 +345,7 @@ NB_MODULE(ARZ_MODULE, m) {
   m.attr("OPS_DIGEST") = kOpsDigest;
   m.attr("MAX_CADFS") = kMaxCadfs;
   m.attr("NONE") = static_cast<int>(kNone);
+  m.attr("NO_MUTATION") = kNoMutation;
   nb::list mutations;
   for (const NamedMutation& mutation : kMutations) mutations.append(mutation.name);
   m.attr("MUTATIONS") = nb::tuple(mutations);

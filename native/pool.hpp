@@ -30,11 +30,11 @@ class Pool {
     return *pool;
   }
 
-  // Calls work(task, worker) for each task, on at most `threads` threads, the caller's among them.
-  // Rethrows the first exception. `worker` is below `threads`.
-  void run(std::size_t tasks, int threads, const std::function<void(std::size_t, int)>& work) {
+  // Calls work(task) for each task, on at most `threads` threads, the caller's among them. Rethrows the first
+  // exception.
+  void run(std::size_t tasks, int threads, const std::function<void(std::size_t)>& work) {
     if (threads <= 1 || tasks <= 1) {
-      for (std::size_t task = 0; task < tasks; ++task) work(task, 0);
+      for (std::size_t task = 0; task < tasks; ++task) work(task);
       return;
     }
     const std::lock_guard one_call(calls_);
@@ -55,7 +55,7 @@ class Pool {
       ++job_;
     }
     wake_.notify_all();
-    do_tasks(0);
+    do_tasks();
     std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return busy_ == 0; });
     if (failure_) std::rethrow_exception(failure_);
@@ -71,16 +71,16 @@ class Pool {
         seen = job_;
         if (worker > helpers_) continue;
       }
-      do_tasks(worker);
+      do_tasks();
       const std::lock_guard lock(mutex_);
       if (--busy_ == 0) done_.notify_one();
     }
   }
 
-  void do_tasks(int worker) {
+  void do_tasks() {
     for (std::size_t task; (task = next_.fetch_add(1)) < tasks_;) {
       try {
-        (*work_)(task, worker);
+        (*work_)(task);
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
@@ -92,7 +92,7 @@ class Pool {
   std::mutex calls_, mutex_;
   std::condition_variable wake_, done_;
   std::vector<std::thread> threads_;
-  const std::function<void(std::size_t, int)>* work_ = nullptr;
+  const std::function<void(std::size_t)>* work_ = nullptr;
   std::size_t tasks_ = 0;
   std::atomic<std::size_t> next_ = 0;
   std::exception_ptr failure_;

@@ -12,7 +12,7 @@ struct Event {
   std::int64_t step;
   std::int64_t lane;
   std::int64_t site;      // the line of GetAction whose call runs this function; -1 in GetAction itself
-  std::int64_t line;      // in the function
+  std::int64_t line;      // in the function; -1 for the observation and for arguments, which arrive from outside
   std::int64_t function;  // 0 is GetAction, 1 the first CADF
   std::int64_t kind;      // of the register written: 0 scalar, 1 vector, 2 matrix, 3 index; 4 is a call
   std::int64_t number;    // of the register written, or of the CADF called

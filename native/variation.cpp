@@ -13,11 +13,6 @@ bool same(const Instruction& a, const Instruction& b) { return std::memcmp(&a, &
 // At least one, otherwise the fraction, rounded.
 int share(double fraction, int of) { return std::clamp(static_cast<int>(std::lround(fraction * of)), 1, of); }
 
-int draw_index(const std::vector<double>& cumulative, Stream& stream) {
-  const double at = stream.uniform() * cumulative.back();
-  return static_cast<int>(std::upper_bound(cumulative.begin(), cumulative.end(), at) - cumulative.begin());
-}
-
 // One of `count` values, but not the present one.
 std::uint16_t draw_other(int present, int count, Stream& stream) {
   if (present >= count) return static_cast<std::uint16_t>(stream.below(count));
@@ -182,25 +177,43 @@ const NamedMutation kMutations[kMutationCount] = {
     {"randomize_dim_indices", randomize_dim_indices},
 };
 
-Sampler::Sampler(const MemoryShape& shape, const VariationSettings& settings) : shape_(shape), settings_(settings) {
-  for (int in_cadf = 0; in_cadf < 2; ++in_cadf) {
-    double total = 0.0;
-    for (int o = 0; o < kOpCount; ++o) {
-      const OpInfo& op = kOps[o];
-      bool possible = !op.is_call || (in_cadf == 0 && settings.max_cadfs > 0);
-      for (int slot = 0; slot < op.slot_count; ++slot)
-        if (const int kind = kind_number(op.slots[slot]); kind >= 0) possible = possible && shape.counts[kind] > 0;
-      total += possible ? settings.op_weights[o] : 0.0;
-      cumulative_[in_cadf].push_back(total);
-    }
+void WeightedChoice::assign(const std::vector<double>& weights) {
+  // Relative to the largest, so that neither sums nor products leave the range of ordinary numbers.
+  const double largest = weights.empty() ? 0.0 : *std::max_element(weights.begin(), weights.end());
+  double total = 0.0;
+  cumulative_.clear();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double weight = largest > 0.0 ? weights[i] / largest : 0.0;
+    if (weight > 0.0) last_ = static_cast<int>(i);
+    cumulative_.push_back(total += weight);
   }
 }
 
-int Sampler::draw_op(int function, Stream& stream) const { return draw_index(cumulative_[function > 0], stream); }
+int WeightedChoice::draw(Stream& stream) const {
+  const double at = stream.uniform() * cumulative_.back();
+  const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), at) - cumulative_.begin();
+  return std::min(static_cast<int>(found), last_);
+}
+
+Sampler::Sampler(const MemoryShape& shape, const VariationSettings& settings) : shape_(shape), settings_(settings) {
+  if (!check_shape(shape, 1).empty()) settings_.max_cadfs = 0;  // no room for the arguments of a call
+  for (int in_cadf = 0; in_cadf < 2; ++in_cadf) {
+    std::vector<double> weights = settings.op_weights;
+    for (int o = 0; o < kOpCount; ++o) {
+      const OpInfo& op = kOps[o];
+      bool possible = !op.is_call || (in_cadf == 0 && settings_.max_cadfs > 0);
+      for (int slot = 0; slot < op.slot_count; ++slot)
+        if (const int kind = kind_number(op.slots[slot]); kind >= 0) possible = possible && shape.counts[kind] > 0;
+      if (!possible) weights[o] = 0.0;
+    }
+    ops_[in_cadf].assign(weights);
+  }
+  mutations_.assign(settings.weights);
+}
 
 Instruction Sampler::instruction(Genome& genome, int function, Stream& stream) const {
   Instruction x{};
-  x.op = static_cast<std::uint16_t>(draw_op(function, stream));
+  x.op = static_cast<std::uint16_t>(ops_[function > 0].draw(stream));
   const OpInfo& op = kOps[x.op];
   for (int slot = 0; slot < op.slot_count; ++slot) {
     const char letter = op.slots[slot];
@@ -250,14 +263,8 @@ void Sampler::random_program(Genome& genome, Stream& stream) const {
 }
 
 int mutate(Genome& genome, Stream& stream, const Sampler& sampler) {
-  const std::vector<double>& weights = sampler.settings().weights;
-  double total = 0.0;
-  for (double weight : weights) total += weight;
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    double at = stream.uniform() * total;
-    int chosen = 0;
-    while (chosen + 1 < static_cast<int>(weights.size()) && at >= weights[chosen]) at -= weights[chosen++];
-    if (weights[chosen] == 0.0) continue;
+    const int chosen = sampler.mutations().draw(stream);
     if (chosen >= kMutationCount) return chosen;
     const int function = static_cast<int>(stream.below(1 + genome.cadfs));
     if (kMutations[chosen].apply(genome, function, stream, sampler)) return chosen;

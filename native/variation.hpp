@@ -33,9 +33,21 @@ struct NamedMutation {
   const char* name;
   Mutation apply;
 };
-extern const NamedMutation kMutations[7];
 inline constexpr int kMutationCount = 7;
 inline constexpr int kNoMutation = 255;
+extern const NamedMutation kMutations[kMutationCount];
+
+// Draws a position with the probability of its weight. Weights may be any finite numbers of 0 or more.
+class WeightedChoice {
+ public:
+  void assign(const std::vector<double>& weights);
+  bool is_possible() const { return !cumulative_.empty() && cumulative_.back() > 0.0; }
+  int draw(Stream& stream) const;
+
+ private:
+  std::vector<double> cumulative_;
+  int last_ = 0;  // the last position of positive weight
+};
 
 // Draws instructions, for one memory shape and one set of settings.
 class Sampler {
@@ -44,18 +56,18 @@ class Sampler {
 
   const VariationSettings& settings() const { return settings_; }
   // Whether some op can be drawn, in GetAction and in CADFs.
-  bool can_draw() const { return cumulative_[0].back() > 0.0 && cumulative_[1].back() > 0.0; }
+  bool can_draw() const { return ops_[0].is_possible() && ops_[1].is_possible(); }
+  const WeightedChoice& mutations() const { return mutations_; }
   // May create a CADF, when the drawn instruction calls one that is not there yet.
   Instruction instruction(Genome& genome, int function, Stream& stream) const;
   void create_cadf(Genome& genome, Stream& stream) const;
   void random_program(Genome& genome, Stream& stream) const;
 
  private:
-  int draw_op(int function, Stream& stream) const;
-
   MemoryShape shape_;
   VariationSettings settings_;
-  std::vector<double> cumulative_[2];  // over ops: in GetAction, in CADFs
+  WeightedChoice ops_[2];  // in GetAction, in CADFs
+  WeightedChoice mutations_;
 };
 
 // Applies one mutation, drawn by weight; one that cannot apply is drawn again. Returns its number; a number

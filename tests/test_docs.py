@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import arz
 from arz.cli import main
 from arz.listing import ops_markdown
 
@@ -47,3 +48,17 @@ def test_links_and_named_files_exist(page: str) -> None:
         assert ((ROOT / page).parent / name).exists(), name
     for name in named:
         assert (ROOT / name).exists(), name
+
+
+def test_files_that_sources_name_exist() -> None:
+    sources = [path for folder in ("src", "native", "bench") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in sources:
+        if path.suffix in (".py", ".hpp", ".cpp", ".arz"):
+            for name in re.findall(
+                r"\b(?:src|docs|tests|native|bench|examples)/[\w/]+\.(?:py|hpp|cpp|arz|md)\b", path.read_text()
+            ):
+                assert (ROOT / name).exists(), f"{path}: {name}"
+
+
+def test_the_citation_names_this_version() -> None:
+    assert f"version: {arz.__version__}\n" in (ROOT / "CITATION.cff").read_text()

@@ -13,6 +13,7 @@ from arz.native import BUILDS, core, load
 from arz.ops import OPS, Op
 from arz.program import Instruction
 from tests.support import (
+    SPECIAL,
     assert_same_trace,
     examples,
     observations,
@@ -44,13 +45,16 @@ FILL = """
 """
 
 
+finite = st.sampled_from([x for x in SPECIAL if np.isfinite(x)]) | st.floats(allow_nan=False, allow_infinity=False)
+
+
 def one_op(op: Op, draw: st.DataObject) -> Program:
     """A program that fills its registers and then executes the op twice."""
     low, high = {"s": 0, "v": 2, "m": 0, "i": 0}, {"s": 3, "v": 4, "m": 2, "i": 1, "d": 2, "r": 9}
     lines = Program.parse(f"{Program.build(SMALL, [])}".replace("    return action\n", FILL)).lines()
     for _ in range(2):
         args = tuple(draw.draw(st.integers(low.get(kind, 0), high[kind])) for kind in op.slots)
-        constants = tuple(draw.draw(st.floats(allow_nan=False, allow_infinity=False)) for _ in range(op.constants))
+        constants = tuple(draw.draw(finite) for _ in range(op.constants))
         lines.append(Instruction(op, args, constants))
     return Program.build(SMALL, lines)
 
@@ -103,6 +107,7 @@ def test_the_result_does_not_depend_on_lanes_threads_or_dead_code(dim: int) -> N
     whole = execute_batch(batch, seen, threads=1, only_effective=False)
     for threads in (1, 2, 5):
         assert same_bits(execute_batch(batch, seen, threads=threads), whole)
+    assert same_bits(execute_batch(batch.unpack(), seen), whole)
     for lanes in ([0], [74], list(range(5, 22)), list(range(32))):
         part = execute_batch(batch, seen[:, lanes], keys=lanes)
         assert same_bits(part, whole[:, :, lanes])
@@ -146,6 +151,14 @@ def test_random_numbers_come_from_the_key_of_the_lane() -> None:
     assert 2.5 < actions.max() < 3
 
 
+@pytest.mark.parametrize("line", ["s0 = -0.0", "s0 = s1 * -0.0", "v2[0] = -0.0\n    s0 = v2[i0]"])
+def test_a_negative_zero_keeps_its_sign(line: str) -> None:
+    head = "memory(observations=1, actions=1)\ndef StartEpisode():\n    s1 = 1.0\n"
+    program = Program.parse(f"{head}def GetAction(obs, action):\n    {line}\n    action = 1 / s0\n")
+    assert execute(program, np.zeros((1, 1, 1))).item() == -np.inf
+    assert machine.execute(program, np.zeros((1, 1, 1))).item() == -np.inf
+
+
 def test_a_trace_shows_registers_over_time_and_calls() -> None:
     program = Program.parse(
         """memory(observations=1, actions=1)
@@ -162,11 +175,32 @@ def GetAction(obs, action):
     assert record.register("s2").tolist() == [[1, -1], [3, 4], [0, 4]]
     assert record.register("action").tolist() == [[1, 0], [3, 5], [3, 5]]
     assert record.register("s5", function=1).tolist() == [[1, 0], [3, 5], [3, 5]]
-    assert record.register("obs").shape == (3, 2, 1)
+    assert same_bits(record.register("obs"), seen)
+    assert record.register("s1", function=1).tolist() == [[1, 0], [2, 5], [2, 5]]  # an argument
     assert record.calls[..., 0].tolist() == [[True, False], [True, True], [False, False]]
     assert same_bits(record.actions, execute(program, seen))
     with pytest.raises(ValueError, match="name of a register"):
         record.register("s99")
+    with pytest.raises(ValueError, match="expected a function from 0"):
+        record.register("s1", function=2)
+
+
+def test_a_trace_has_arrivals_that_no_line_reads() -> None:
+    program = Program.parse(
+        """memory(observations=1, actions=1)
+def f0(s0, s1, s2, s3, v0, v1, i0, i1):
+    pass
+def GetAction(obs, action):
+    s1 = 1.0
+    if s0 < s1: _, _, _ = f0(s0, s1, _, s1, _, obs, _, _)
+"""
+    )
+    record = trace(program, np.full((2, 3, 1), 7.0))
+    assert np.all(record.register("obs") == 7)
+    assert np.all(record.register("v1", function=1) == 7)
+    assert np.all(record.register("s3", function=1) == 1)
+    assert record.calls.all()
+    assert_same_trace(program, np.full((2, 3, 1), 7.0))
 
 
 def test_batched_calls_release_the_gil() -> None:
@@ -216,6 +250,15 @@ def test_wrong_threads_lanes_and_rows_get_a_sentence() -> None:
         Interpreter(program, lanes=-1)
     with pytest.raises(ValueError, match="expected observations for 2 lanes, got 3"):
         Interpreter(program, lanes=2).act(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="expected observations \\[lane, entry\\]"):
+        Interpreter(program, lanes=2).act(np.zeros(2))
+    with pytest.raises(ValueError, match="expected keys that are whole numbers"):
+        execute(program, np.zeros((1, 2, 2)), keys=[-1, 2])
+    with pytest.raises(ValueError, match="expected keys that are whole numbers"):
+        execute(program, np.zeros((1, 2, 2)), keys=np.array([0.5, 2]))
+    wide = random_program(Memory(observations=37, actions=1, vectors=64), 0)
+    with pytest.raises(ValueError, match="too large to run side by side"):
+        Interpreter(wide, lanes=1 << 20)
     with pytest.raises(TypeError):
         core.run(program.packed, np.zeros((1, 1, 2), np.float32), np.zeros(1, np.uint64), 1, True)
 

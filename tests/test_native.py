@@ -1,5 +1,6 @@
 """The compiled core as a part: which build is picked, and what a program of another build or a fork does."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arz import Memory, Program, Stream, execute_batch
+from arz import Interpreter, Memory, execute_batch, machine
 from arz.native import BUILDS, core, load
 from arz.ops import digest
 from tests.support import random_batch, same_bits, tame_observations
@@ -83,13 +84,15 @@ def test_arrays_that_are_not_contiguous_are_copied_by_the_face() -> None:
 
 def test_a_program_in_use_may_be_forgotten_by_python() -> None:
     """An interpreter keeps its own copy."""
-    from arz import Interpreter
-
-    program = Program.build(
-        Memory(observations=2, actions=1), random_batch(Memory(observations=2, actions=1), 1)[0].lines()[:0]
-    )
-    interpreter = Interpreter(program, lanes=3)
-    del program
-    stream = Stream(0)
-    for _ in range(100):
-        assert interpreter.act([[stream.uniform(), 1.0]] * 3).shape == (3, 1)
+    memory = Memory(observations=3, actions=2)
+    seen = tame_observations(memory, 20, 5)
+    programs = random_batch(memory, 30).unpack()
+    expected = [machine.execute(program, seen) for program in programs]
+    interpreters = [Interpreter(program, lanes=5) for program in programs]
+    for interpreter in interpreters:
+        del interpreter.program
+    del programs
+    gc.collect()
+    random_batch(memory, 200)  # reuses the memory that was freed
+    for interpreter, actions in zip(interpreters, expected, strict=True):
+        assert same_bits([interpreter.act(row) for row in seen], actions)

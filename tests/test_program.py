@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from arz import Batch, Memory, Program
+from arz import Batch, Memory, Program, Variation, execute, machine
 from arz.native import core
 from arz.ops import OP
 from arz.program import INSTRUCTION, Instruction, pack_code
-from tests.support import examples, programs, random_batch, random_program
+from tests.support import examples, programs, random_batch, random_program, same_bits, tame_observations
 
 MEMORY = Memory(observations=3, actions=1, scalars=4, vectors=3, matrices=1, indices=2)
 
@@ -35,6 +35,10 @@ def test_a_batch_keeps_order_and_can_be_cut_and_joined() -> None:
     assert (batch + batch.take([1])).unpack() == [*programs, programs[1]]
     with pytest.raises(IndexError, match="program 20 is not in a batch of 20"):
         batch[20]
+    with pytest.raises(ValueError, match="positions that are whole numbers"):
+        batch.take([0.9, 1.7])  # type: ignore[list-item]
+    with pytest.raises(TypeError):
+        batch[0.5]  # type: ignore[index]
     with pytest.raises(ValueError, match="at least one program"):
         Batch.pack([])
     with pytest.raises(ValueError, match="one memory"):
@@ -76,7 +80,7 @@ def test_save_overwrites_nothing(tmp_path: Path) -> None:
         ({"observations": 1, "actions": 1, "scalars": 3}, "scalars must be 4 to 64, not 3"),
         ({"observations": 1, "actions": 2, "vectors": 4}, "vectors must be 5 to 64, not 4"),
         ({"observations": 1, "actions": 1, "indices": 65}, "indices must be 0 to 64"),
-        ({"observations": 4096, "actions": 1, "matrices": 1}, "at most 1048576"),
+        ({"observations": 4096, "actions": 1, "matrices": 1}, "at most 524288"),
         ({"observations": 1.5, "actions": 1}, "observations must be a whole number"),
         ({"observations": 2**40, "actions": 1}, "observations must be a whole number"),
         ({"observations": True, "actions": 1}, "observations must be a whole number"),
@@ -109,6 +113,7 @@ CALL = line("call", 0, 0, 0, 0, 0, 1, 2, 3, 0, 1, 0, 1)
         ([], [[line("no_op"), CALL]], "f0, line 2: a CADF cannot call a CADF"),
         ([line("call", 0, 0, 0, 0, 0xFFFF, 1, 2, 3, 0, 1, 0, 1)], [[]], "register s65535 does not exist"),
         ([line("scalar_add", 0xFFFF, 1, 1)], [], "register s65535 does not exist"),
+        ([line("scalar_uniform", 0, 0xFFFF, constants=(0.0, 1.0))], [], "random stream 65535 is not below 65535"),
     ],
 )
 def test_an_instruction_that_names_what_does_not_exist_is_refused(
@@ -116,6 +121,14 @@ def test_an_instruction_that_names_what_does_not_exist_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         Program.build(MEMORY, get_action, cadfs)
+
+
+@pytest.mark.parametrize("args", [(5,), (1, 2, 3, 4), (0, 1, 70000), (0, -1, 2)])
+def test_an_instruction_of_the_wrong_shape_is_refused(args: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="scalar_add"):
+        line("scalar_add", *args)
+    with pytest.raises(ValueError, match="scalar_set has 1 arguments and 1 constants, not 1 and 0"):
+        line("scalar_set", 0)
 
 
 def test_wrong_arrays_are_refused() -> None:
@@ -162,16 +175,25 @@ def test_the_native_boundary_refuses_columns_that_disagree(
         core.batch(MEMORY.native, code, np.array(lengths), np.array(cadfs, np.uint8), image)
 
 
-def test_random_bytes_as_instructions_never_crash() -> None:
-    random = np.random.default_rng(0)
-    refused = 0
-    for _ in range(300):
-        count = int(random.integers(1, 4))
-        code = random.integers(0, 256, (count, INSTRUCTION.itemsize), np.uint8)
+def test_valid_bytes_with_one_field_changed_run_or_are_refused() -> None:
+    """No instruction that gets past the boundary can reach outside of the memory."""
+    choose = np.random.default_rng(0)
+    batch = random_batch(MEMORY, 1500, variation=Variation(max_cadfs=0))
+    accepted = 0
+    for program in batch.unpack():
+        code = program.functions[0].copy()
+        place = int(choose.integers(len(code)))
+        field = choose.choice(["op", "args", "args", "args"])
+        value = int(choose.choice(np.array([choose.integers(0, 8), choose.integers(0, 100), 0xFFFF])))
+        if field == "op":
+            code["op"][place] = value
+        else:
+            code["args"][place][int(choose.integers(12))] = value
         try:
-            core.batch(
-                MEMORY.native, code, np.array([[count, 0, 0, 0, 0, 0, 0]]), np.zeros(1, np.uint8), np.zeros((1, 22))
-            )
+            changed = Program(program.memory, (code,), program.image)
         except ValueError:
-            refused += 1
-    assert refused == 300
+            continue
+        accepted += 1
+        seen = tame_observations(MEMORY, 3, 2)
+        assert same_bits(execute(changed, seen), machine.execute(changed, seen))
+    assert accepted > 20

@@ -4,12 +4,13 @@ import random
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arz import Memory, ParseError, Program
-from arz.parser import parse
+from arz.parser import MAX_CHARACTERS, parse
 from tests.support import examples, programs, random_program
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.arz"))
@@ -87,15 +88,20 @@ GET = HEAD + "def GetAction(obs, action):\n"
         (GET + "    s0 = s1 + v2", "expected a scalar register, found 'v2'", 3, 14),
         (GET + "    s0 = sine(s1)", "Did you mean 'sin'?", 3, 9),
         (GET + "    s0 = s1 +", "expected a scalar register, found the end of the line", 3, 13),
+        (GET + "    s0 = s1", "There is no copy of a scalar: multiply it by 1.0", 3, 11),
+        (GET + "    s0 = dot(v2 obs)", "expected ',', '[', found 'obs'", 3, 16),
         (GET + "    s0 = s17 + s1", "register s17 does not exist", 3, 9),
         (GET + "    s0 = s1 + s2 + s3", "expected the end of the line, found '+'", 3, 17),
         (GET + "    v2[3] = 0.5", "expected an element position below 3, found '3'", 3, 7),
         (GET + "    s0 = v2[i0] * v3[i1] + s1", "expected 'i0' again, found 'i1'", 3, 21),
         (GET + "    s0 = dot(v2, v3", "'(' is never closed", 3, 12),
         (GET + "    s0 = s1)", "closes nothing", 3, 11),
+        (GET + "    s0 = ((((s1", "found '(' inside more than 3 others", 3, 12),
+        (GET + "    s1\u0663 = s1 * 2.0", "expected", 3, 6),
+        (GET + "    s0 = s1 * \u0663.\u0665", "expected a number, a scalar register, found", 3, 14),
         (GET + "    import os", "expected", 3, 4),
         (GET + "    s0 = __import__('os')", "expected", 3, 9),
-        (GET + "    return s3", "expected 'action'", 3, 11),
+        (GET + "    return s3", "expected 'return action', found 's3'", 3, 11),
         (GET + "    return action\n    s0 = 0", "nothing can follow the return", 4, 4),
         (GET + "    if s0 < s1: s0, v0, i0 = f0(s0, s1, s2, s3, v0, v1, i0, i1)", "function f0 does not exist", 3, 29),
         (
@@ -114,7 +120,7 @@ GET = HEAD + "def GetAction(obs, action):\n"
         (HEAD + CADF + "    if s0 < s1: s0, v0, i0 = f0(s0, s1, _, _, _, _, _, _)", "cannot call a function", 3, 4),
         (
             HEAD + CADF + "    s5 = 0\n    return s4, v0, i0",
-            "expected 's5', since a function returns what it wrote last",
+            "expected 'return s5, v0, i0', since a function returns what it wrote last",
             4,
             11,
         ),
@@ -188,9 +194,40 @@ def test_hostile_texts_neither_hang_nor_crash(text: str) -> None:
     assert time.perf_counter() - started < 20
 
 
+def test_an_error_shows_nothing_that_a_terminal_would_obey() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(GET + "    \x1b[31ms0\x00 = \t3 ? 4\n", "evil\x1b[2J.arz")
+    assert all(letter.isprintable() or letter == "\n" for letter in str(caught.value))
+
+
+def test_what_is_not_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected the text of a program, got int"):
+        parse(5)  # type: ignore[arg-type]
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "bom.arz"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert Program.load(path) == parse(GOOD)
+
+
 def test_a_text_that_is_too_long_is_refused_at_once() -> None:
     with pytest.raises(ParseError, match="at most"):
         parse(" " * (1 << 24) + " ")
+
+
+def test_no_more_is_read_than_a_program_may_have() -> None:
+    with pytest.raises(ParseError, match="at most"):
+        Program.load("/dev/zero")
+
+
+def test_the_largest_memory_prints_to_a_text_that_can_be_read() -> None:
+    memory = Memory(observations=716, actions=1, scalars=4, vectors=15, matrices=1, indices=0)
+    image = -np.random.default_rng(0).random(memory.image_size) * 1e-200
+    program = Program.build(memory, [], image=image)
+    assert 0.99 * 2**19 < memory.image_size <= 2**19
+    assert len(str(program)) < MAX_CHARACTERS
+    assert parse(str(program)) == program
 
 
 def test_a_file_that_is_not_text_gets_an_error_with_its_name(tmp_path: Path) -> None:

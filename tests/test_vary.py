@@ -215,6 +215,32 @@ def test_calls_create_cadfs_up_to_the_limit() -> None:
     assert all(NONE not in line.args for program in programs for line in program.lines())
 
 
+def test_a_memory_without_room_for_calls_gets_none() -> None:
+    small = Memory(observations=4, actions=1, scalars=9, vectors=4, matrices=0, indices=0)
+    assert {
+        program.cadfs for program in random_batch(small, 200, variation=Variation(op_weights={"call": 99.0})).unpack()
+    } == {0}
+
+
+@pytest.mark.parametrize("scale", [1e308, 5e-324, 1.0])
+def test_weights_of_any_size_are_relative(scale: float) -> None:
+    variation = Variation(
+        weights=MutationWeights(*[scale] * 7),
+        op_weights={op.name: scale for op in OPS},
+        length=(10, 10),
+        initial_cadfs=1,
+    )
+    batch = random_batch(MEMORY, 200, variation=variation)
+    used = {line.op.name for program in batch.unpack() for line in program.lines()}
+    assert used == {op.name for op in OPS}
+    _, applied = mutate(batch, range(200), keys(0, "s", range(200)), variation)
+    assert set(applied.tolist()) == set(range(7))
+    one = Variation(op_weights={op.name: scale * (op.name == "scalar_add") for op in OPS}, length=(5, 5))
+    assert {
+        line.op.name for program in random_batch(MEMORY, 50, variation=one).unpack() for line in program.lines()
+    } == {"scalar_add"}
+
+
 def test_crossover_swaps_in_one_cadf() -> None:
     batch = random_batch(MEMORY, 40, variation=Variation(initial_cadfs=3, cadf_length=(3, 5), op_weights={"call": 9.0}))
     parents = batch.unpack()
@@ -270,6 +296,29 @@ def test_a_custom_operator_plugs_in_by_name(negate: str) -> None:
     assert all(child != zero[0] for child in children.unpack())
 
 
+def test_an_operator_must_return_a_program_of_the_same_memory() -> None:
+    results: list[object] = [5, Program.build(Memory(1, 1), [])]
+    operator("wrong")(lambda program, stream: results[0])  # type: ignore[arg-type,return-value]
+    try:
+        for _ in range(2):
+            with pytest.raises(ValueError, match="operator 'wrong' must return None or a program of the same memory"):
+                mutate(random_batch(MEMORY, 1), [0], keys(0, "x", [0]), Variation(custom={"wrong": 1e9}))
+            results.pop(0)
+    finally:
+        del OPERATORS["wrong"]
+
+
+def test_an_operator_that_never_applies_leaves_a_copy() -> None:
+    operator("never")(lambda program, stream: None)
+    variation = Variation(weights=MutationWeights(*[0.0] * 7), custom={"never": 1.0})
+    try:
+        children, applied = mutate(random_batch(MEMORY, 1), [0], keys(0, "x", [0]), variation)
+    finally:
+        del OPERATORS["never"]
+    assert applied.tolist() == [NO_MUTATION]
+    assert children[0] == random_batch(MEMORY, 1)[0]
+
+
 def test_wrong_settings_get_a_sentence(negate: str) -> None:
     for settings, problem in [
         ({"custom": {"negate_stat": 1.0}}, "no operator called 'negate_stat'. Did you mean 'negate_start'?"),
@@ -291,7 +340,9 @@ def test_wrong_settings_get_a_sentence(negate: str) -> None:
     with pytest.raises(ValueError, match="no op of positive weight fits"):
         random_batch(MEMORY, 1, variation=Variation(op_weights={op.name: 0.0 for op in OPS}))
     with pytest.raises(ValueError, match="indices must be 2"):
-        random_batch(Memory(1, 1, 4, 2, 0, 0), 1)
+        random_batch(Memory(1, 1, 4, 2, 0, 0), 1, variation=Variation(initial_cadfs=1))
+    with pytest.raises(ValueError, match="positions that are whole numbers"):
+        mutate(random_batch(MEMORY, 1), [0.2], keys(0, "x", [0]))  # type: ignore[list-item]
     with pytest.raises(ValueError, match="program 5 is not in a batch of 1"):
         mutate(random_batch(MEMORY, 1), [5], keys(0, "x", [0]))
     with pytest.raises(ValueError, match="one key for each of 2 children"):

@@ -5,6 +5,8 @@ Scratch", 2023): `Program` is what it is, `execute` runs it, `effective` and `re
 `complexity` says what it costs, `mutate` and `crossover` change it.
 """
 
+from importlib.metadata import version
+
 from arz.complexity import Complexity, complexity
 from arz.interpreter import Interpreter, Trace, execute, execute_batch, trace
 from arz.parser import ParseError
@@ -13,7 +15,7 @@ from arz.simplify import Guarantee, Simplified, effective, readable
 from arz.streams import Stream
 from arz.vary import MutationWeights, Variation, crossover, mutate, operator, random_programs
 
-__version__ = "0.1.0"
+__version__ = version("arz")
 
 __all__ = [
     "Batch",

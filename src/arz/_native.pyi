@@ -9,6 +9,7 @@ INSTRUCTION_SET: str
 OPS_DIGEST: str
 MAX_CADFS: int
 NONE: int
+NO_MUTATION: int
 MUTATIONS: tuple[str, ...]
 
 class MemoryShape: ...

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Sequence
 
 import arz
 from arz.listing import op_example, op_label, ops_markdown
 from arz.ops import OPS
+from arz.parser import read
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,13 +21,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
-    except BrokenPipeError:
-        sys.stderr.close()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        _discard_output()
     except OSError as error:
+        _discard_output()
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except ValueError as error:
         return _complain(str(error))
     return 0
+
+
+def _discard_output() -> None:
+    """Keeps Python from complaining at exit about output that cannot be written."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(sentence: str) -> int:
@@ -38,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     show = commands.add_parser("show", help="a program: listing, simplified form, cost")
-    show.add_argument("file", help="an .arz file")
+    show.add_argument("file", help="an .arz file, or - for standard input")
     show.add_argument("--json", action="store_true", help="for scripts")
     show.set_defaults(run=_show)
 
@@ -50,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show(options: argparse.Namespace) -> None:
-    program = arz.Program.load(options.file)
+    is_piped = options.file == "-"
+    program = read(sys.stdin.buffer, "standard input") if is_piped else arz.Program.load(options.file)
     effective, readable = arz.effective(program), arz.readable(program)
     cost = arz.complexity(program)
     if options.json:
@@ -59,13 +71,17 @@ def _show(options: argparse.Namespace) -> None:
         print(json.dumps({**forms, "guarantees": guarantees, "complexity": dataclasses.asdict(cost)}, indent=2))
         return
     print(program)
-    print(f"# For reading: {readable.removed} lines removed, {readable.folded} folded.")
+    print(f"# For reading ({_lines(readable.removed)} removed, {readable.folded} folded, registers renumbered).")
     print(f"# {readable.guarantee}\n")
     print(readable.program)
     print(
-        f"# {cost.lines} lines that matter, {cost.parameters} parameters ({cost.memory} numbers in memory), "
-        f"{cost.flops} FLOPs per step."
+        f"# Cost without dead code: {_lines(cost.lines)}, {cost.parameters} parameters "
+        f"({cost.memory} numbers in memory), {cost.flops} FLOPs per step."
     )
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
 
 
 def _ops(options: argparse.Namespace) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arz.native import core
 from arz.program import Batch, Program
+from arz.streams import as_keys
 from arz.text import register_number
 
 Keys = Sequence[int] | NDArray[np.uint64]
@@ -37,7 +38,6 @@ def execute(program: Program, observations: ArrayLike, *, keys: Keys | None = No
 
     Raises:
         ValueError: the shape of the observations does not fit the program.
-
     """
     seen = _observations(observations)
     actions: NDArray[np.float64] = core.run(program.packed, seen, _keys(keys, seen.shape[1]), 1, True)[0]
@@ -45,7 +45,7 @@ def execute(program: Program, observations: ArrayLike, *, keys: Keys | None = No
 
 
 def execute_batch(
-    batch: Batch,
+    batch: Batch | Sequence[Program],
     observations: ArrayLike,
     *,
     keys: Keys | None = None,
@@ -59,7 +59,8 @@ def execute_batch(
     """
     seen = _observations(observations)
     used = available_threads() if threads is None else threads
-    return core.run(batch.core, seen, _keys(keys, seen.shape[1]), used, only_effective)
+    packed = batch if isinstance(batch, Batch) else Batch.pack(batch)
+    return core.run(packed.core, seen, _keys(keys, seen.shape[1]), used, only_effective)
 
 
 class Interpreter:
@@ -68,7 +69,6 @@ class Interpreter:
     Args:
         program: what to run.
         lanes: how many episodes run side by side.
-
     """
 
     def __init__(self, program: Program, lanes: int = 1) -> None:
@@ -83,7 +83,10 @@ class Interpreter:
 
     def act(self, observations: ArrayLike) -> NDArray[np.float64]:
         """Actions [lane, action] for observations [lane, entry]; memory goes on from the last step."""
-        return self._core.act(np.ascontiguousarray(observations, np.float64))
+        seen = np.ascontiguousarray(observations, np.float64)
+        if seen.ndim != 2:
+            raise ValueError(f"expected observations [lane, entry], got an array of shape {seen.shape}")
+        return self._core.act(seen)
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,9 @@ class Trace:
 
     One event is one write of one register, or one call, in one lane, in the order of execution. `step`, `lane`,
     `function` (0 is GetAction), `line`, `kind` and `number` (of the register) are columns of equal length; `site` is
-    the line of GetAction whose call ran the function, -1 in GetAction itself. `value(event)` is what was written. A
-    call has the kind "f" and the number of its CADF; it comes before the writes that it causes.
+    the line of GetAction whose call ran the function, -1 in GetAction itself. `value(event)` is what was written. The
+    observation and the arguments of a call, which arrive from outside, have the line -1. A call itself has the kind "f"
+    and the number of its CADF; it comes before the writes that it causes.
     """
 
     program: Program
@@ -123,10 +127,11 @@ class Trace:
         Stateless programs forget: what a step did not write is the start value again.
 
         Raises:
-            ValueError: there is no such register.
-
+            ValueError: there is no such register or function.
         """
         memory = self.program.memory
+        if not 0 <= function <= self.program.cadfs:
+            raise ValueError(f"expected a function from 0 (GetAction) to {self.program.cadfs}, got {function}")
         found = register_number(name, memory if function == 0 else None)
         if found is None or found[1] >= memory.count(found[0]):
             raise ValueError(f"expected the name of a register, such as s0 or v1, got {name!r}")
@@ -170,4 +175,4 @@ def _observations(observations: ArrayLike) -> NDArray[np.float64]:
 
 
 def _keys(keys: Keys | None, lanes: int) -> NDArray[np.uint64]:
-    return np.arange(lanes, dtype=np.uint64) if keys is None else np.ascontiguousarray(keys, np.uint64)
+    return np.arange(lanes, dtype=np.uint64) if keys is None else as_keys(keys)

@@ -38,7 +38,7 @@ def flops_text(op: Op) -> str:
     # The cost of every op is a polynomial of degree three at most: four values give its coefficients.
     dims = np.arange(1, 5)
     factors = np.rint(np.linalg.solve(np.vander(dims, 4), [op.flops(int(dim)) for dim in dims])).astype(int)
-    terms = zip(factors.tolist(), ("n³", "n²", "n", ""), strict=True)
+    terms = zip(factors.tolist(), ("n^3", "n^2", "n", ""), strict=True)
     shown = [f"{factor if factor > 1 or not power else ''}{power}" for factor, power in terms if factor]
     return " + ".join(shown) or "0"
 

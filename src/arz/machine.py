@@ -211,6 +211,7 @@ class Write:
     site: int
     """The line of GetAction whose call runs this function; -1 in GetAction itself."""
     line: int
+    """-1 where the world wrote: the observation, or the arguments of a call."""
     function: int
     register: tuple[str, int]
     value: Value
@@ -241,7 +242,6 @@ class Machine:
     Args:
         program: what to run.
         key: names the episode's random numbers.
-
     """
 
     def __init__(self, program: Program, key: int = 0) -> None:
@@ -272,7 +272,7 @@ class Machine:
             self.start_memory()
         seen = np.zeros(memory.dim)
         seen[: memory.observations] = observation
-        self.memories[0]["v", 1] = seen
+        self.arrive(0, -1, ("v", 1), seen)
         self.run(0, site=-1)
         self.step += 1
         return np.atleast_1d(self.memories[0][memory.action])[: memory.actions].copy()
@@ -299,11 +299,16 @@ class Machine:
         self.trace.append(Write(self.step, -1, number, 0, ("f", callee), ()))
         for (kind, place), source in zip(CALL_ARGUMENTS, arguments, strict=True):
             if source != NONE:
-                local[kind, place] = main[kind, source]
+                self.arrive(function, number, (kind, place), main[kind, source])
         self.run(function, site=number)
         for kind, target in line.outputs:
             if target != NONE:
                 self.write(0, -1, number, (kind, target), local[kind, local.last_written[kind]])
+
+    def arrive(self, function: int, site: int, register: tuple[str, int], value: Value) -> None:
+        """Stores what comes from outside the function; this is not a write that could be returned."""
+        self.memories[function][register] = value
+        self.trace.append(Write(self.step, site, -1, function, register, value))
 
     def write(self, function: int, site: int, line: int, register: tuple[str, int], value: Value) -> None:
         """Stores a result, remembers which register was written last, and adds to the trace."""

@@ -25,7 +25,6 @@ def load(instruction_set: str) -> Any:
 
     Raises:
         ImportError: the build is not there, or was made from another op table.
-
     """
     if instruction_set not in BUILDS:
         raise ImportError(f"ARZ_INSTRUCTION_SET must be one of {', '.join(BUILDS)}, not {instruction_set!r}.")

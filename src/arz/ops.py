@@ -98,7 +98,8 @@ class Op:
     @cached_property
     def is_elementary(self) -> bool:
         """Whether the result comes from the C library's elementary functions."""
-        return any(name in ELEMENTARY for name in re.findall(r"[a-z]\w*", self.element))
+        formulas = f"{self.element} {self.sum} {self.spread}"
+        return any(name in ELEMENTARY for name in re.findall(r"[a-z]\w*", formulas))
 
     @cached_property
     def draws(self) -> bool:

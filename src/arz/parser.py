@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,19 @@ from numpy.typing import NDArray
 from arz.names import did_you_mean
 from arz.ops import OP, OPS, Op
 from arz.program import MAX_CADFS, NONE, Instruction, Memory, Program, last_written
-from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, register_number
+from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, KIND_PLURALS, register_number
 
 MAX_CHARACTERS = 1 << 24
 """Texts longer than this are refused."""
 
 TOKEN = re.compile(
-    r"(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<symbol>\S)"
+    r"(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<symbol>\S)",
+    re.ASCII,
 )
-FUNCTION = re.compile(r"f(0|[1-9]\d{0,4})$")
+FUNCTION = re.compile(r"f(0|[1-9]\d{0,4})$", re.ASCII)
+WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+MAX_DEPTH = 3
+"""How deep brackets may nest: a matrix in a function's body needs two."""
 KIND_NAMES = {
     "s": "a scalar register",
     "v": "a vector register",
@@ -46,8 +50,8 @@ class ParseError(ValueError):
     def __init__(self, problem: str, source: str, line: int, column: int, code: str) -> None:
         self.problem, self.source, self.line, self.column = problem, source, line, column
         start = max(0, column - 60)  # keep the caret in sight on very long lines
-        shown = code[start : start + 100]
-        super().__init__(f"{source}, line {line}: {problem}\n    {shown}\n    {' ' * (column - start)}^")
+        shown = f"\n    {_printable(code[start : start + 100])}\n    {' ' * (column - start)}^" if code.strip() else ""
+        super().__init__(f"{_printable(source)}, line {line}: {problem}{shown}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +76,31 @@ def load(path: str | Path) -> Program:
     Raises:
         ParseError: the file is not a program.
         OSError: the file cannot be read.
-
     """
-    data = Path(path).read_bytes()
+    with Path(path).open("rb") as file:
+        return read(file, str(path))
+
+
+def read(file: BinaryIO, source: str) -> Program:
+    """A program from an open file. `source` names it in errors. Reads no more than a program may have.
+
+    Raises:
+        ParseError: the file does not hold the text of a program.
+    """
+    return decode(file.read(MAX_CHARACTERS + 1), source)
+
+
+def decode(data: bytes, source: str) -> Program:
+    """A program from the bytes of its text. `source` names them in errors.
+
+    Raises:
+        ParseError: the bytes are not the text of a program.
+    """
     try:
-        return parse(data.decode("utf-8"), str(path))
+        return parse(data.decode("utf-8-sig"), source)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ParseError("expected text in UTF-8, found other bytes", str(path), line, 0, "") from None
+        raise ParseError("expected text in UTF-8, found other bytes", source, line, 0, "") from None
 
 
 def parse(text: str, source: str = "program") -> Program:
@@ -87,8 +108,10 @@ def parse(text: str, source: str = "program") -> Program:
 
     Raises:
         ParseError: the text is not a program.
-
+        TypeError: it is not even text.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"expected the text of a program, got {type(text).__name__}")
     return _Parser(text, source).program()
 
 
@@ -121,8 +144,9 @@ class _Parser:
             for match in TOKEN.finditer(code):
                 token = _Token(match[0], str(match.lastgroup), number, match.start())
                 depth += (token.text in "([") - (token.text in ")]") if token.kind == "symbol" else 0
-                if depth < 0:
-                    raise self.fail(token, f"found {token.text!r} that closes nothing")
+                if depth < 0 or depth > MAX_DEPTH:
+                    problem = "that closes nothing" if depth < 0 else f"inside more than {MAX_DEPTH} others"
+                    raise self.fail(token, f"found {token.text!r} {problem}")
                 tokens.append(token)
             if tokens and depth == 0:
                 tokens.append(_Token("", "end", number, len(code.rstrip())))
@@ -220,7 +244,7 @@ class _Parser:
         cadfs = sum(body != "GetAction" for body in bodies)
         known = ["StartEpisode", "GetAction", *(f"f{n}" for n in range(MAX_CADFS))]
         if name not in known:
-            wanted = "StartEpisode, GetAction or f0 to f5"
+            wanted = f"StartEpisode, GetAction or f0 to f{MAX_CADFS - 1}"
             raise self.fail(tokens[1], f"expected {wanted}, found {_shown(tokens[1])}{_hint(name, known)}")
         if name in bodies or (name == "StartEpisode" and started):
             raise self.fail(tokens[1], f"{name} is defined twice")
@@ -280,14 +304,12 @@ class _Parser:
 
     def returned(self, line: _Line, lines: Iterable[Instruction], get_action: bool) -> None:
         """A return must name what is returned anyway: the action, or what was written last."""
-        wanted = ["action"]
-        if not get_action:
-            s, v, i = last_written(lines)
-            wanted = [f"s{s}", ",", f"v{v}", ",", f"i{i}"]
-        for token, text in zip(line.tokens[1:], (*wanted, ""), strict=False):
-            if token.text != text:
-                what = "GetAction returns the action" if get_action else "a function returns what it wrote last"
-                raise self.fail(token, f"expected {_quoted(text)}, since {what}, found {_shown(token)}")
+        s, v, i = last_written(lines)
+        wanted = "return action" if get_action else f"return s{s}, v{v}, i{i}"
+        for token, match in zip(line.tokens, [*TOKEN.finditer(wanted), None], strict=False):
+            if token.text != (match[0] if match else ""):
+                why = "" if get_action else ", since a function returns what it wrote last"
+                raise self.fail(token, f"expected '{wanted}'{why}, found {_shown(token)}")
 
     # -- one instruction --
 
@@ -315,9 +337,12 @@ class _Parser:
         for reader in best:
             if reader.problem:
                 return self.fail(token, reader.problem)
-        expected = sorted({reader.expected for reader in best})
+        expected = sorted({reader.expected for reader in best}, key=lambda text: (text.startswith("'"), text))
         names = [op.text.split("(")[0] for op in OPS if "(" in op.text]
-        hint = _hint(token.text, names) if token.kind == "name" else ""
+        is_register = register_number(token.text, memory) is not None
+        hint = _hint(token.text, names) if token.kind == "name" and not is_register else ""
+        if _shape(tokens, memory, get_action) == "s = s":
+            hint = ". There is no copy of a scalar: multiply it by 1.0"
         listed = ", ".join(expected[:6]) + (", ..." if len(expected) > 6 else "")
         return self.fail(token, f"expected {listed}, found {_shown(token)}{hint}")
 
@@ -332,13 +357,13 @@ class _Parser:
     def check_register(self, token: _Token, register: tuple[str, int], memory: Memory) -> None:
         kind, number = register
         if number >= memory.count(kind):
-            plural = {"s": "scalars", "v": "vectors", "m": "matrices", "i": "indices"}[kind]
             raise self.fail(
-                token, f"register {kind}{number} does not exist, the memory has {memory.count(kind)} {plural}"
+                token,
+                f"register {kind}{number} does not exist, the memory has {memory.count(kind)} {KIND_PLURALS[kind]}",
             )
 
     def whole(self, token: _Token, below: int = 10**9) -> int:
-        if not re.fullmatch(r"\d{1,9}", token.text) or int(token.text) >= below:
+        if not WHOLE.fullmatch(token.text) or int(token.text) >= below:
             limit = "" if below == 10**9 else f" below {below}"
             raise self.fail(token, f"expected a whole number{limit}, found {_shown(token)}")
         return int(token.text)
@@ -395,7 +420,7 @@ class _LineReader:
             match = FUNCTION.match(token.text)
             value = int(match[1]) if match else None
         elif kind in "dr":
-            value = int(token.text) if re.fullmatch(r"\d{1,9}", token.text) else None
+            value = int(token.text) if WHOLE.fullmatch(token.text) else None
         elif token.kind == "number" or (token.text == "-" and self.tokens[self.at + 1].kind == "number"):
             value, after = self.parser.number(self.tokens, self.at)
             step = after - self.at
@@ -465,6 +490,11 @@ def _ops_by_shape() -> dict[str, list[Op]]:
     for ops in table.values():
         ops.sort(key=lambda op: op.statement.count("{"))
     return table
+
+
+def _printable(text: str) -> str:
+    """The text without characters that a terminal would obey."""
+    return "".join(letter if letter.isprintable() else " " if letter == "\t" else "\ufffd" for letter in text)
 
 
 def _quoted(text: str) -> str:

@@ -8,6 +8,7 @@ a person can read (`text.py`).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,7 +44,6 @@ class Memory:
 
     Raises:
         ValueError: a number is out of range, or too small for the observation and the action.
-
     """
 
     observations: int
@@ -101,11 +101,22 @@ class Memory:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One line of a program: an op, its arguments (outputs first, as `Op.slots`) and its constants."""
+    """One line of a program: an op, its arguments (outputs first, as `Op.slots`) and its constants.
+
+    Raises:
+        ValueError: there are more or fewer than the op has, or an argument is out of range.
+    """
 
     op: Op
     args: tuple[int, ...]
     constants: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (len(self.args), len(self.constants)) != (len(self.op.slots), self.op.constants):
+            wanted = f"{len(self.op.slots)} arguments and {self.op.constants} constants"
+            raise ValueError(f"{self.op.name} has {wanted}, not {len(self.args)} and {len(self.constants)}")
+        if not all(0 <= operator.index(value) <= NONE for value in self.args):
+            raise ValueError(f"an argument of {self.op.name} is not a number from 0 to {NONE}: {self.args}")
 
     @classmethod
     def unpack(cls, record: Any) -> Instruction:
@@ -154,7 +165,6 @@ class Program:
 
     Raises:
         ValueError: an instruction names something that does not exist, or a constant is not finite.
-
     """
 
     memory: Memory
@@ -232,7 +242,6 @@ class Program:
 
         Raises:
             FileExistsError: nothing is overwritten.
-
         """
         with Path(path).open("x", encoding="utf-8") as file:
             file.write(str(self))
@@ -271,7 +280,6 @@ class Batch:
 
         Raises:
             ValueError: there is none, or their memories differ.
-
         """
         if not programs:
             raise ValueError("a batch needs at least one program, to know its memory")
@@ -284,13 +292,14 @@ class Batch:
         return len(self.core)
 
     def __getitem__(self, index: int) -> Program:
+        index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"program {index} is not in a batch of {len(self)}")
         return Batch(self.memory, self.core.selected(np.array([index % len(self)]))).unpack()[0]
 
     def take(self, indices: Sequence[int] | NDArray[np.int64]) -> Batch:
         """The programs at these positions, as a batch."""
-        return Batch(self.memory, self.core.selected(np.ascontiguousarray(indices, np.int64)))
+        return Batch(self.memory, self.core.selected(as_positions(indices)))
 
     def __add__(self, other: Batch) -> Batch:
         return Batch(self.memory, self.core.joined(other.core))
@@ -308,6 +317,18 @@ class Batch:
             )
             for p, n in enumerate(cadfs)
         ]
+
+
+def as_positions(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions in a batch as the native core takes them.
+
+    Raises:
+        ValueError: they are not whole numbers.
+    """
+    given = np.asarray(values)
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError(f"expected positions that are whole numbers, got numbers of type {given.dtype}")
+    return np.ascontiguousarray(given, np.int64)
 
 
 def _pack(memory: Memory, programs: Sequence[Program]) -> core.Batch:

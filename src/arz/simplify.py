@@ -111,7 +111,7 @@ def _fold(program: Program) -> tuple[Program, int, bool]:
             if function == 0 and _is_settled(register, lines, live_at_start) and register[0] != "i":
                 # Written only here and never read before: it may as well start with this value.
                 image[program.memory.image_slice(*register)] = np.ravel(value)
-            elif register[0] == "s" and line.op.name != "scalar_set":
+            elif register[0] == "s" and set(line.op.inputs) & set("svmi"):
                 kept.append(Instruction(OP["scalar_set"], (register[1],), (float(value),)))
             else:
                 kept.append(line)
@@ -125,7 +125,8 @@ def _fold(program: Program) -> tuple[Program, int, bool]:
 def _entry(program: Program) -> set[tuple[str, int]]:
     """The registers whose values matter when GetAction starts."""
     masks = core.entry_registers(program.packed, 0)
-    return {(kind, n) for kind, mask in zip("svmi", masks, strict=True) for n in range(64) if mask >> n & 1}
+    kinds = zip("svmi", masks, strict=True)
+    return {(kind, n) for kind, mask in kinds for n in range(program.memory.count(kind)) if mask >> n & 1}
 
 
 def _constants(program: Program, function: int, lines: Iterable[Instruction]) -> dict[tuple[str, int], Value]:

@@ -53,6 +53,18 @@ def keys(seed: int, purpose: str, indices: ArrayLike) -> NDArray[np.uint64]:
         return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)
 
 
+def as_keys(values: ArrayLike) -> NDArray[np.uint64]:
+    """Keys as the native core takes them.
+
+    Raises:
+        ValueError: they are not whole numbers from 0 to 2**64 - 1.
+    """
+    given = np.asarray(values)
+    if given.size and (given.dtype.kind not in "iu" or (given.dtype.kind == "i" and np.any(given < 0))):
+        raise ValueError("expected keys that are whole numbers from 0 to 2**64 - 1")
+    return np.ascontiguousarray(given, np.uint64)
+
+
 class Stream:
     """A sequence of random draws, the same as the native core's for the same key."""
 

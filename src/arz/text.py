@@ -30,7 +30,7 @@ from arz.program import NONE, Instruction, Memory, Program
 ARGUMENTS = ", ".join(f"{kind}{number}" for kind, number in CALL_ARGUMENTS)
 """Where the arguments of a CADF arrive."""
 
-REGISTER = re.compile(r"([svmi])(0|[1-9]\d{0,4})$")
+REGISTER = re.compile(r"([svmi])(0|[1-9]\d{0,4})$", re.ASCII)
 
 KIND_PLURALS = {"s": "scalars", "v": "vectors", "m": "matrices", "i": "indices"}
 

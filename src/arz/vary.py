@@ -1,7 +1,7 @@
 """Variation: random programs, the paper's seven mutations, and its crossover.
 
 The native core does the work, on batches; each child draws from the stream of its own key, so that the same keys
-give the same children whatever else happens. A mutation that cannot apply is drawn again: a child always differs
+give the same children whatever else happens. A mutation that cannot apply is drawn again, so that a child differs
 from its parent. Your own operator, written in Python, plugs in by name::
 
     @operator("negate_start")
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from arz.names import did_you_mean
 from arz.native import core
 from arz.ops import OPS
-from arz.program import Batch, Memory, Program
-from arz.streams import Stream, mix
+from arz.program import Batch, Memory, Program, as_positions
+from arz.streams import Stream, as_keys, mix
 
 Operator = Callable[[Program, Stream], Program | None]
 """A mutation written in Python: a new program, or None where it cannot apply."""
@@ -32,7 +32,7 @@ Operator = Callable[[Program, Stream], Program | None]
 OPERATORS: dict[str, Operator] = {}
 """Custom operators by name."""
 
-NO_MUTATION = 255
+NO_MUTATION = core.NO_MUTATION
 """The number of a child's mutation where none could apply: the child equals its parent."""
 
 
@@ -69,7 +69,6 @@ class Variation:
 
     Raises:
         ValueError: a number is out of range, or a name is unknown.
-
     """
 
     weights: MutationWeights = field(default_factory=MutationWeights)
@@ -82,7 +81,8 @@ class Variation:
     fraction: float = 0.2
     """Share of a register's start values, or of a line's element positions, that one mutation changes."""
     max_cadfs: int = 6
-    """A random call may create a CADF while there are fewer than this."""
+    """A random call may create a CADF while there are fewer than this. Memories that have no room for the arguments
+    of a call (4 scalars, 2 vectors, 2 indices) get none."""
     length: tuple[int, int] = (1, 10)
     """Least and most lines of GetAction in a random program."""
     cadf_length: tuple[int, int] = (1, 10)
@@ -122,11 +122,18 @@ class Variation:
 
 
 def operator(name: str) -> Callable[[Operator], Operator]:
-    """Registers a mutation written in Python under a name.
+    """Registers a mutation written in Python under a name, for `Variation(custom={name: weight})`.
+
+    The function gets the parent and a stream of random numbers, and returns the child, a new program of the same
+    memory, or None where it cannot apply. All randomness must come from the stream::
+
+        @operator("drop_last_line")
+        def drop_last_line(program, stream):
+            get_action, *cadfs = program.functions
+            return Program(program.memory, (get_action[:-1], *cadfs), program.image) if len(get_action) else None
 
     Raises:
         ValueError: the name is taken.
-
     """
     if name in OPERATORS or name in MUTATIONS:
         raise ValueError(f"there is already a mutation called {name!r}")
@@ -141,7 +148,7 @@ def operator(name: str) -> Callable[[Operator], Operator]:
 def random_programs(memory: Memory, keys: NDArray[np.uint64], variation: Variation | None = None) -> Batch:
     """One random program for each key."""
     settings = (variation or Variation()).native
-    return Batch(memory, core.random_batch(memory.native, settings, np.ascontiguousarray(keys, np.uint64)))
+    return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys)))
 
 
 def mutate(
@@ -152,16 +159,18 @@ def mutate(
 ) -> tuple[Batch, NDArray[np.uint8]]:
     """One child of each parent, by one mutation each, and the number of that mutation (see `Variation.names`).
 
+    A child differs from its parent. Only where none of the mutations of positive weight can apply, it is a copy, and
+    its number is `NO_MUTATION`.
+
     Args:
         batch: where the parents are.
         parents: their positions in the batch.
         keys: one for each child: names its random numbers.
         variation: what to draw from; the paper's settings by default.
-
     """
     variation = variation or Variation()
-    chosen = np.ascontiguousarray(parents, np.int64)
-    drawn = np.ascontiguousarray(keys, np.uint64)
+    chosen = as_positions(parents)
+    drawn = as_keys(keys)
     children, applied = core.mutated(batch.core, variation.native, chosen, drawn)
     result = Batch(batch.memory, children)
     custom = np.flatnonzero((applied >= len(MUTATIONS)) & (applied != NO_MUTATION))
@@ -187,8 +196,8 @@ def crossover(
 
     Where either parent has no CADF, the child is one of the two, at random.
     """
-    pair = (np.ascontiguousarray(first, np.int64), np.ascontiguousarray(second, np.int64))
-    return Batch(batch.memory, core.crossed(batch.core, *pair, np.ascontiguousarray(keys, np.uint64)))
+    pair = (as_positions(first), as_positions(second))
+    return Batch(batch.memory, core.crossed(batch.core, *pair, as_keys(keys)))
 
 
 def _custom_child(parent: Program, key: int, number: int, variation: Variation) -> tuple[Program, int]:
@@ -197,8 +206,9 @@ def _custom_child(parent: Program, key: int, number: int, variation: Variation) 
         stream = Stream(mix(key ^ (attempt + 1)))
         child = OPERATORS[variation.names[number]](parent, stream)
         if child is not None and child != parent:
-            if child.memory != parent.memory:
-                raise ValueError(f"operator {variation.names[number]!r} must keep the memory of the program")
+            if not isinstance(child, Program) or child.memory != parent.memory:
+                name = variation.names[number]
+                raise ValueError(f"operator {name!r} must return None or a program of the same memory, not {child!r}")
             return child, number
         again = np.array([stream.bits()], np.uint64)
         children, applied = core.mutated(parent.packed, variation.native, np.zeros(1, np.int64), again)
