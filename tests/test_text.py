@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arz import Memory, ParseError, Program
-from arz.parser import MAX_CHARACTERS, parse
+from arz.parser import parse
+from arz.tokens import MAX_CHARACTERS
 from tests.support import examples, programs, random_program
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.arz"))

@@ -9,10 +9,10 @@ from importlib.metadata import version
 
 from arz.complexity import Complexity, complexity
 from arz.interpreter import Interpreter, Trace, execute, execute_batch, trace
-from arz.parser import ParseError
 from arz.program import Batch, Instruction, Memory, Program
 from arz.simplify import Guarantee, Simplified, effective, readable
 from arz.streams import Stream
+from arz.tokens import ParseError
 from arz.vary import MutationWeights, Variation, crossover, mutate, operator, random_programs
 
 __version__ = version("arz")

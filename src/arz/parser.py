@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,18 +20,10 @@ from arz.names import did_you_mean
 from arz.ops import OP, OPS, Op
 from arz.program import MAX_CADFS, NONE, Instruction, Memory, Program, last_written
 from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, KIND_PLURALS, register_number
+from arz.tokens import MAX_CHARACTERS, TOKEN, Line, ParseError, Token, TokenizedText, quoted, shown
 
-MAX_CHARACTERS = 1 << 24
-"""Texts longer than this are refused."""
-
-TOKEN = re.compile(
-    r"(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<symbol>\S)",
-    re.ASCII,
-)
 FUNCTION = re.compile(r"f(0|[1-9]\d{0,4})$", re.ASCII)
 WHOLE = re.compile(r"\d{1,9}", re.ASCII)
-MAX_DEPTH = 3
-"""How deep brackets may nest: a matrix in a function's body needs two."""
 KIND_NAMES = {
     "s": "a scalar register",
     "v": "a vector register",
@@ -42,32 +34,6 @@ KIND_NAMES = {
     "r": "a stream number",
     "f": "a function",
 }
-
-
-class ParseError(ValueError):
-    """A text that is not a program: says what was expected, what came, and where."""
-
-    def __init__(self, problem: str, source: str, line: int, column: int, code: str) -> None:
-        self.problem, self.source, self.line, self.column = problem, source, line, column
-        start = max(0, column - 60)  # keep the caret in sight on very long lines
-        shown = f"\n    {_printable(code[start : start + 100])}\n    {' ' * (column - start)}^" if code.strip() else ""
-        super().__init__(f"{_printable(source)}, line {line}: {problem}{shown}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    kind: str  # number, name, symbol or end
-    line: int
-    column: int
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A logical line: brackets may hold it open over several physical ones."""
-
-    indented: bool
-    tokens: Sequence[_Token]  # the last one marks the end
 
 
 def load(path: str | Path) -> Program:
@@ -115,59 +81,17 @@ def parse(text: str, source: str = "program") -> Program:
     return _Parser(text, source).program()
 
 
-class _Parser:
+class _Parser(TokenizedText):
     def __init__(self, text: str, source: str) -> None:
-        self.source = source
-        if len(text) > MAX_CHARACTERS:
-            raise ParseError(
-                f"a program has at most {MAX_CHARACTERS} characters, this has {len(text)}", source, 1, 0, ""
-            )
-        self.physical = re.split(r"\r\n|\n|\r", text)
-        self.lines = self._logical_lines()
+        super().__init__(text, source)
         self.at = 0
-        self.called: list[_Token] = []
+        self.called: list[Token] = []
 
-    def fail(self, token: _Token, problem: str) -> ParseError:
-        return ParseError(problem, self.source, token.line, token.column, self.physical[token.line - 1])
-
-    # -- lines and tokens --
-
-    def _logical_lines(self) -> list[_Line]:
-        lines: list[_Line] = []
-        tokens: list[_Token] = []
-        depth = 0
-        indented = False
-        for number, code in enumerate(self.physical, 1):
-            code = code.split("#", 1)[0]
-            if not tokens:
-                indented = code[:1].isspace()
-            for match in TOKEN.finditer(code):
-                token = _Token(match[0], str(match.lastgroup), number, match.start())
-                depth += (token.text in "([") - (token.text in ")]") if token.kind == "symbol" else 0
-                if depth < 0 or depth > MAX_DEPTH:
-                    problem = "that closes nothing" if depth < 0 else f"inside more than {MAX_DEPTH} others"
-                    raise self.fail(token, f"found {token.text!r} {problem}")
-                tokens.append(token)
-            if tokens and depth == 0:
-                tokens.append(_Token("", "end", number, len(code.rstrip())))
-                lines.append(_Line(indented, tuple(tokens)))
-                tokens = []
-        if tokens:
-            opening = next(token for token in tokens if token.text in ("(", "["))
-            raise self.fail(opening, f"{opening.text!r} is never closed")
-        return lines
-
-    def next_line(self, indented: bool) -> _Line | None:
+    def next_line(self, indented: bool) -> Line | None:
         if self.at == len(self.lines) or self.lines[self.at].indented != indented:
             return None
         self.at += 1
         return self.lines[self.at - 1]
-
-    def expect(self, line: _Line, *texts: str) -> None:
-        """The line must be exactly these tokens."""
-        for token, text in zip(line.tokens, (*texts, ""), strict=False):
-            if token.text != text:
-                raise self.fail(token, f"expected {_quoted(text)}, found {_shown(token)}")
 
     # -- the program --
 
@@ -202,10 +126,10 @@ class _Parser:
     def memory(self) -> Memory:
         line = self.next_line(indented=False)
         if line is None:
-            place = self.lines[self.at].tokens[0] if self.lines else _Token("", "end", 1, 0)
+            place = self.lines[self.at].tokens[0] if self.lines else Token("", "end", 1, 0)
             raise self.fail(place, "expected 'memory(observations=..., actions=..., ...)' as the first line")
         tokens = line.tokens
-        self.expect(_Line(False, tokens[:2]), "memory", "(")
+        self.expect(Line(False, tokens[:2]), "memory", "(")
         values: dict[str, Any] = {}
         at = 2
         names = [field.name for field in fields(Memory)]
@@ -213,12 +137,12 @@ class _Parser:
             name = tokens[at]
             if name.text not in names or name.text in values:
                 problem = "given twice" if name.text in values else f"expected one of {', '.join(names)}"
-                raise self.fail(name, f"{problem}, found {_shown(name)}{_hint(name.text, names)}")
-            self.expect(_Line(False, tokens[at + 1 : at + 2]), "=")
+                raise self.fail(name, f"{problem}, found {shown(name)}{_hint(name.text, names)}")
+            self.expect(Line(False, tokens[at + 1 : at + 2]), "=")
             value = tokens[at + 2]
             if name.text == "stateful":
                 if value.text not in ("True", "False"):
-                    raise self.fail(value, f"expected True or False, found {_shown(value)}")
+                    raise self.fail(value, f"expected True or False, found {shown(value)}")
                 values[name.text] = value.text == "True"
             else:
                 values[name.text] = self.whole(value)
@@ -226,8 +150,8 @@ class _Parser:
             if tokens[at].text == ",":
                 at += 1
             elif tokens[at].text != ")":
-                raise self.fail(tokens[at], f"expected ',' or ')', found {_shown(tokens[at])}")
-        self.expect(_Line(False, tokens[at:]), ")")
+                raise self.fail(tokens[at], f"expected ',' or ')', found {shown(tokens[at])}")
+        self.expect(Line(False, tokens[at:]), ")")
         for name_wanted in ("observations", "actions"):
             if name_wanted not in values:
                 raise self.fail(tokens[0], f"expected {name_wanted}=... in memory(...)")
@@ -236,16 +160,16 @@ class _Parser:
         except ValueError as error:
             raise self.fail(tokens[0], str(error)) from None
 
-    def header(self, line: _Line, memory: Memory, bodies: dict[str, list[Instruction]], started: bool) -> str:
+    def header(self, line: Line, memory: Memory, bodies: dict[str, list[Instruction]], started: bool) -> str:
         """Reads a `def` line and returns the function's name."""
         tokens = line.tokens
-        self.expect(_Line(False, tokens[:1]), "def")
+        self.expect(Line(False, tokens[:1]), "def")
         name = tokens[1].text
         cadfs = sum(body != "GetAction" for body in bodies)
         known = ["StartEpisode", "GetAction", *(f"f{n}" for n in range(MAX_CADFS))]
         if name not in known:
             wanted = f"StartEpisode, GetAction or f0 to f{MAX_CADFS - 1}"
-            raise self.fail(tokens[1], f"expected {wanted}, found {_shown(tokens[1])}{_hint(name, known)}")
+            raise self.fail(tokens[1], f"expected {wanted}, found {shown(tokens[1])}{_hint(name, known)}")
         if name in bodies or (name == "StartEpisode" and started):
             raise self.fail(tokens[1], f"{name} is defined twice")
         if name.startswith("f") and name != f"f{cadfs}":
@@ -267,23 +191,23 @@ class _Parser:
             if (name := f"{kind}{number}") in seen:
                 raise self.fail(tokens[0], f"{tokens[0].text} is set twice")
             seen.add(name)
-            self.expect(_Line(True, tokens[1:2]), "=")
+            self.expect(Line(True, tokens[1:2]), "=")
             values, at = self.array(tokens, 2, memory.shape(kind))
-            self.expect(_Line(True, tokens[at:]))
+            self.expect(Line(True, tokens[at:]))
             image[memory.image_slice(kind, number)] = values
 
-    def array(self, tokens: Sequence[_Token], at: int, shape: tuple[int, ...]) -> tuple[list[float], int]:
+    def array(self, tokens: Sequence[Token], at: int, shape: tuple[int, ...]) -> tuple[list[float], int]:
         """Numbers in nested brackets, of this shape, and the place after them."""
         if not shape:
             value, at = self.number(tokens, at)
             return [value], at
         values: list[float] = []
         for n in range(shape[0]):
-            self.expect(_Line(True, tokens[at : at + 1]), "," if n else "[")
+            self.expect(Line(True, tokens[at : at + 1]), "," if n else "[")
             part, at = self.array(tokens, at + 1, shape[1:])
             values += part
         if tokens[at].text != "]":
-            raise self.fail(tokens[at], f"expected ']' after {shape[0]} entries, found {_shown(tokens[at])}")
+            raise self.fail(tokens[at], f"expected ']' after {shape[0]} entries, found {shown(tokens[at])}")
         return values, at + 1
 
     def body(self, memory: Memory, name: str) -> list[Instruction]:
@@ -302,18 +226,18 @@ class _Parser:
             lines.append(self.instruction(line, memory, get_action))
         return lines
 
-    def returned(self, line: _Line, lines: Iterable[Instruction], get_action: bool) -> None:
+    def returned(self, line: Line, lines: Iterable[Instruction], get_action: bool) -> None:
         """A return must name what is returned anyway: the action, or what was written last."""
         s, v, i = last_written(lines)
         wanted = "return action" if get_action else f"return s{s}, v{v}, i{i}"
         for token, match in zip(line.tokens, [*TOKEN.finditer(wanted), None], strict=False):
             if token.text != (match[0] if match else ""):
                 why = "" if get_action else ", since a function returns what it wrote last"
-                raise self.fail(token, f"expected '{wanted}'{why}, found {_shown(token)}")
+                raise self.fail(token, f"expected '{wanted}'{why}, found {shown(token)}")
 
     # -- one instruction --
 
-    def instruction(self, line: _Line, memory: Memory, get_action: bool) -> Instruction:
+    def instruction(self, line: Line, memory: Memory, get_action: bool) -> Instruction:
         tokens = line.tokens
         candidates = (
             [OP["call"]] if tokens[0].text == "if" else _ops_by_shape().get(_shape(tokens, memory, get_action), [])
@@ -326,7 +250,7 @@ class _Parser:
                 return reader.instruction()
         raise self.explain(tokens, memory, get_action)
 
-    def explain(self, tokens: Sequence[_Token], memory: Memory, get_action: bool) -> ParseError:
+    def explain(self, tokens: Sequence[Token], memory: Memory, get_action: bool) -> ParseError:
         """The error of a line that fits no op: where the best fits end, and what they expect there."""
         readers = [_LineReader(self, op, tokens, memory, get_action) for op in OPS]
         for reader in readers:
@@ -344,17 +268,17 @@ class _Parser:
         if _shape(tokens, memory, get_action) == "s = s":
             hint = ". There is no copy of a scalar: multiply it by 1.0"
         listed = ", ".join(expected[:6]) + (", ..." if len(expected) > 6 else "")
-        return self.fail(token, f"expected {listed}, found {_shown(token)}{hint}")
+        return self.fail(token, f"expected {listed}, found {shown(token)}{hint}")
 
-    def register(self, token: _Token, kinds: str, memory: Memory, in_get_action: bool) -> tuple[str, int]:
+    def register(self, token: Token, kinds: str, memory: Memory, in_get_action: bool) -> tuple[str, int]:
         found = register_number(token.text, memory if in_get_action else None)
         if found is None or found[0] not in kinds:
             wanted = " or ".join(KIND_NAMES[kind] for kind in kinds)
-            raise self.fail(token, f"expected {wanted}, found {_shown(token)}")
+            raise self.fail(token, f"expected {wanted}, found {shown(token)}")
         self.check_register(token, found, memory)
         return found
 
-    def check_register(self, token: _Token, register: tuple[str, int], memory: Memory) -> None:
+    def check_register(self, token: Token, register: tuple[str, int], memory: Memory) -> None:
         kind, number = register
         if number >= memory.count(kind):
             raise self.fail(
@@ -362,18 +286,18 @@ class _Parser:
                 f"register {kind}{number} does not exist, the memory has {memory.count(kind)} {KIND_PLURALS[kind]}",
             )
 
-    def whole(self, token: _Token, below: int = 10**9) -> int:
+    def whole(self, token: Token, below: int = 10**9) -> int:
         if not WHOLE.fullmatch(token.text) or int(token.text) >= below:
             limit = "" if below == 10**9 else f" below {below}"
-            raise self.fail(token, f"expected a whole number{limit}, found {_shown(token)}")
+            raise self.fail(token, f"expected a whole number{limit}, found {shown(token)}")
         return int(token.text)
 
-    def number(self, tokens: Sequence[_Token], at: int) -> tuple[float, int]:
+    def number(self, tokens: Sequence[Token], at: int) -> tuple[float, int]:
         sign = -1.0 if tokens[at].text == "-" else 1.0
         at += tokens[at].text == "-"
         token = tokens[at]
         if token.kind != "number":
-            raise self.fail(token, f"expected a number, found {_shown(token)}")
+            raise self.fail(token, f"expected a number, found {shown(token)}")
         value = sign * float(token.text)
         if not np.isfinite(value):
             raise self.fail(token, "expected a finite number, this one is too large")
@@ -383,20 +307,20 @@ class _Parser:
 class _LineReader:
     """Matches one line against the text of one op, and remembers how far it came."""
 
-    def __init__(self, parser: _Parser, op: Op, tokens: Sequence[_Token], memory: Memory, get_action: bool) -> None:
+    def __init__(self, parser: _Parser, op: Op, tokens: Sequence[Token], memory: Memory, get_action: bool) -> None:
         self.parser, self.op, self.tokens = parser, op, tokens
         self.memory, self.get_action = memory, get_action
         self.at = 0
         self.expected = ""
         self.problem = ""
         self.values: dict[str, float] = {}
-        self.places: dict[str, _Token] = {}
+        self.places: dict[str, Token] = {}
 
     def matches(self) -> bool:
         for part in _template(self.op):
             token = self.tokens[self.at]
             if not part.startswith("{"):
-                self.expected = _quoted(part)
+                self.expected = quoted(part)
                 if token.text != part:
                     return False
                 self.at += 1
@@ -405,7 +329,7 @@ class _LineReader:
         self.expected = "the end of the line"
         return self.tokens[self.at].kind == "end"
 
-    def placeholder(self, name: str, token: _Token) -> bool:
+    def placeholder(self, name: str, token: Token) -> bool:
         kind = self.op.outputs[int(name[1:])] if name.startswith("o") else self.op.inputs[int(name)]
         self.expected = KIND_NAMES[kind]
         value: float | None = None
@@ -427,7 +351,7 @@ class _LineReader:
         if value is None:
             return False
         if self.values.setdefault(name, value) != value:
-            self.problem = f"expected {self.places[name].text!r} again, found {_shown(token)}"
+            self.problem = f"expected {self.places[name].text!r} again, found {shown(token)}"
             return False
         self.places.setdefault(name, token)
         self.at += step
@@ -449,7 +373,7 @@ class _LineReader:
         if kind == "f":
             self.parser.called.append(token)
         if kind in limits and value >= limits[kind]:
-            raise self.parser.fail(token, f"expected {KIND_NAMES[kind]} below {limits[kind]}, found {_shown(token)}")
+            raise self.parser.fail(token, f"expected {KIND_NAMES[kind]} below {limits[kind]}, found {shown(token)}")
         return value
 
 
@@ -459,7 +383,7 @@ def _template(op: Op) -> tuple[str, ...]:
     return tuple(re.findall(r"\{\w+\}|\d+|\w+|\S", op.statement))
 
 
-def _shape(tokens: Sequence[_Token], memory: Memory, get_action: bool) -> str:
+def _shape(tokens: Sequence[Token], memory: Memory, get_action: bool) -> str:
     """What a line looks like without its numbers: `s = dot ( v , v )`. The key to the ops that may fit."""
     shape: list[str] = []
     for n, token in enumerate(tokens):
@@ -490,20 +414,6 @@ def _ops_by_shape() -> dict[str, list[Op]]:
     for ops in table.values():
         ops.sort(key=lambda op: op.statement.count("{"))
     return table
-
-
-def _printable(text: str) -> str:
-    """The text without characters that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else " " if letter == "\t" else "\ufffd" for letter in text)
-
-
-def _quoted(text: str) -> str:
-    return repr(text) if text else "the end of the line"
-
-
-def _shown(token: _Token) -> str:
-    text = token.text if len(token.text) <= 40 else token.text[:37] + "..."
-    return repr(text) if token.kind != "end" else "the end of the line"
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
