@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*) CMakeLists.txt
 CXX_FILES := $(wildcard native/*.hpp native/*.cpp bench/*.cpp)
+# Warnings of the compiler are errors in CI; `make build STRICT=ON` for yours.
+STRICT ?= $(if $(CI),ON,OFF)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -41,7 +43,7 @@ clean: ## Remove what was built
 
 $(VENV)/.tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "arz needs Python 3.11 or newer, this is %s: make PYTHON=/path/to/python3" % sys.version.split()[0])'
-	@command -v $${CXX:-c++} > /dev/null || { echo 'arz needs a C++20 compiler (GCC 12 or Clang 15, or newer), for instance: apt install g++'; exit 1; }
+	@command -v $${CXX:-c++} > /dev/null || { echo 'arz needs a C++20 compiler (GCC 12 or Clang 16, or newer), for instance: apt install g++'; exit 1; }
 	@echo 'Creating $(VENV) with the tools to build ...'
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install cmake ninja $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
@@ -49,5 +51,5 @@ $(VENV)/.tools: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.tools $(NATIVE) src/arz/ops.py
 	@echo 'Compiling the native core and installing the rest, one to three minutes ...'
-	@$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=ON -e ".[dev]"
+	@$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=$(STRICT) -e ".[dev]"
 	@touch $@

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from arz import Batch, Memory, Program, Variation, machine, random_programs
 from arz.interpreter import trace
+from arz.ops import NUMBER
+from arz.program import NONE
 from arz.streams import keys
 
 SOAK = 50 if os.environ.get("ARZ_SOAK") else 1
@@ -45,13 +47,32 @@ CALLING = Variation(length=(0, 25), cadf_length=(0, 8), initial_constants=1.0, o
 
 @st.composite
 def programs(draw: st.DrawFn) -> Program:
-    """Random programs with CADFs, of random memories."""
-    return random_program(draw(memories), draw(st.integers(0, 2**32)))
+    """Random programs with CADFs, of random memories; in some, calls leave out arguments and results."""
+    seed = draw(st.integers(0, 2**32))
+    program = random_program(draw(memories), seed)
+    return with_blanks(program, seed) if draw(st.booleans()) else program
+
+
+def with_blanks(program: Program, seed: int) -> Program:
+    """The program with `_` for some of what its calls pass and take: random programs have none of their own."""
+    choose = np.random.default_rng(seed)
+    code = program.functions[0].copy()
+    may_be_blank = [slot for slot in range(12) if slot not in (3, 4, 5)]  # all but the callee and what is compared
+    for line in np.flatnonzero(code["op"] == NUMBER["call"]):
+        args = code["args"][line]  # a view
+        args[may_be_blank] = np.where(choose.random(9) < 0.4, NONE, args[may_be_blank])
+    return Program(program.memory, (code, *program.functions[1:]), program.image)
 
 
 def random_program(memory: Memory, seed: int, variation: Variation = CALLING) -> Program:
     """A random program for a seed."""
     return random_programs(memory, keys(seed, "test", [0]), variation)[0]
+
+
+def blank_batch(memory: Memory, count: int, seed: int = 0) -> Batch:
+    """Many random programs; every second leaves out arguments and results of its calls."""
+    programs = random_batch(memory, count, seed).unpack()
+    return Batch.pack([with_blanks(program, n) if n % 2 else program for n, program in enumerate(programs)])
 
 
 def random_batch(memory: Memory, count: int, seed: int = 0, variation: Variation = CALLING) -> Batch:

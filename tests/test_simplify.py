@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from arz import Guarantee, Memory, Program, effective, execute_batch, machine, readable
 from arz.program import Batch
 from arz.simplify import live_lines
-from tests.support import examples, observations, programs, random_batch, same_bits, tame_observations
+from tests.support import blank_batch, examples, observations, programs, random_batch, same_bits, tame_observations
 
 HEAD = "memory(observations=2, actions=1, scalars=8, vectors=5, matrices=1, indices=3)\n"
 CADF = "def f{}(s0, s1, s2, s3, v0, v1, i0, i1):\n"
@@ -37,7 +37,7 @@ def test_both_forms_keep_every_action_on_hostile_numbers(subject: Program, draw:
 def test_both_forms_keep_every_action_of_many_programs_over_many_steps(seed: int) -> None:
     choose = np.random.default_rng(seed)
     memory = Memory(4, int(choose.integers(1, 6)), matrices=int(choose.integers(3)), stateful=seed % 5 != 0)
-    batch = random_batch(memory, 200, seed)
+    batch = blank_batch(memory, 200, seed)
     seen = tame_observations(memory, steps=40, lanes=8, seed=seed)
     expected = execute_batch(batch, seen, only_effective=False)
     subjects = batch.unpack()
@@ -116,6 +116,17 @@ def test_a_call_that_moves_the_random_numbers_of_a_later_call_stays() -> None:
     call = "    if s0 < s1: {}, _, _ = f0(s0, s1, _, _, _, _, _, _)\n"
     subject = program("    s1 = sum(obs)\n" + call.format("s6") + call.format("action"), cadf)
     assert len(lines(effective(subject).program)) == 3
+
+
+def test_an_argument_that_one_call_leaves_out_persists_from_the_other() -> None:
+    cadf = CADF.format(0) + "    s5 = s2 + s1\n"
+    first = "    if s0 < s1: _, _, _ = f0(s0, s1, s6, _, _, _, _, _)\n"
+    second = "    if s0 < s1: action, _, _ = f0(s0, s1, _, _, _, _, _, _)\n"
+    subject = program("    s1 = sum(obs)\n    s6 = mean(obs)\n" + first + second, cadf)
+    assert effective(subject).removed == 0  # the first call leaves its s2 behind for the second
+    seen = np.ones((2, 1, 2))
+    assert machine.execute(subject, seen)[:, 0, 0].tolist() == [3.0, 3.0]
+    assert same_bits(machine.execute(effective(subject).program, seen), machine.execute(subject, seen))
 
 
 def test_dead_cadfs_go_and_the_others_move_up() -> None:
