@@ -61,6 +61,15 @@ def GetAction(obs, action):
     if s0 < s1: action, v2, _ = f0(s0, s1, _, _, obs, _, _, _)
 """
 
+# After the op everything changes once more: else an op that ran again in a lane where it should not have, on the same
+# registers, would only repeat itself.
+STIR = """
+    s3 = s2 * 1.0
+    s1 = s0 - s2
+    v2 = v3 - v2
+    v4 = v4 + v2
+"""
+
 finite = st.sampled_from([x for x in SPECIAL if np.isfinite(x)]) | st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -75,6 +84,7 @@ def one_op(op: Op, draw: st.DataObject, masked: bool) -> Program:
     for _ in range(2):
         args = tuple(draw.draw(st.integers(low.get(kind, 0), high[kind])) for kind in op.slots)
         functions[-1].append(Instruction(op, args, tuple(draw.draw(finite) for _ in range(op.constants))))
+    functions[-1] += Program.parse(empty.replace("    return action\n", STIR)).lines()
     return Program.build(SMALL, functions[0], functions[1:])
 
 
