@@ -81,8 +81,9 @@ def random_batch(memory: Memory, count: int, seed: int = 0, variation: Variation
 
 
 def observations(memory: Memory, steps: int, lanes: int) -> st.SearchStrategy[NDArray[np.float64]]:
-    """Observations with hostile numbers."""
-    return hnp.arrays(np.float64, (steps, lanes, memory.observations), elements=numbers)
+    """Observations with hostile numbers, drawn one by one, so that lanes differ."""
+    shape = (steps, lanes, memory.observations)
+    return hnp.arrays(np.float64, shape, elements=numbers, fill=st.nothing())
 
 
 def tame_observations(memory: Memory, steps: int, lanes: int, seed: int = 0) -> NDArray[np.float64]:
