@@ -28,7 +28,7 @@ ROOT = HERE.parent
 FLAGS = ["-std=gnu++20", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC"]
 if core.INSTRUCTION_SET != "baseline":
     FLAGS.append(f"-march={core.INSTRUCTION_SET}")
-ROUNDS = 15
+ROUNDS = 40
 
 Actions = NDArray[np.float64]
 
@@ -232,10 +232,8 @@ def variation() -> None:
 def main() -> None:
     """Prints the table."""
     print(f"build: {core.INSTRUCTION_SET}; best of {ROUNDS} rounds in turn; a ratio above 1 is the gain\n")
-    if os.getloadavg()[0] > 0.5:
-        print(
-            f"note: this machine is busy (load {os.getloadavg()[0]:.1f}); ratios, above all of threads, will suffer\n"
-        )
+    if (load_average := os.getloadavg()[0]) > 0.5:
+        print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
     levels = {level: compile_yardstick(level) for level in ("-O2", "-O3")}
     interpreters(levels)
     calls(levels)
