@@ -12,7 +12,7 @@
 namespace arz {
 
 // How many episodes to run side by side: enough to hide the cost of dispatch, few enough that the vectors of
-// a program stay in the nearest cache (chosen with `make bench`).
+// a program stay in the nearest cache.
 inline int block_lanes(const MemoryShape& shape) { return shape.dim() <= 8 ? 32 : 16; }
 
 // What one thread needs to run programs; reused from call to call, so that nothing is allocated in between.

@@ -54,7 +54,7 @@ ARZ_INLINE void store_index(std::int64_t* to, const LaneIndices& value) {
 inline void transpose(const double* from, int lanes, int entries, double* to, int width) {
   int done = 0;  // lanes
 #if defined(__AVX__)
-  // Squares of 4 x 4 by shuffles: about three times as fast as number by number.
+  // Squares of 4 x 4 by shuffles: faster than number by number.
   for (; done + 4 <= lanes; done += 4) {
     const double* row = from + done * entries;
     double* column = to + done;

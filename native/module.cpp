@@ -211,30 +211,27 @@ class Stepper {
   Stepper(const Batch& batch, std::int64_t index, int lanes) {
     require(lanes >= 1, "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
     check_lanes(batch, index, lanes);
-    const ProgramView program = batch.view(checked(batch, index));
-    Liveness liveness;
-    liveness.analyse(program);
-    liveness.write_effective(program, program_);
-    interpreter_.load(program_.view(), lanes);
-    interpreter_.reset(std::vector<std::uint64_t>(lanes, 0));
+    shape_ = batch.shape;
+    bench_.load(batch.view(checked(batch, index)), lanes, true);
+    bench_.interpreter.reset(std::vector<std::uint64_t>(lanes, 0));
   }
   void reset(Input<std::uint64_t, 1> keys) {
-    check_observations(program_.shape, interpreter_.lanes(), program_.shape.observations, keys.shape(0));
-    interpreter_.reset({keys.data(), keys.shape(0)});
+    check_observations(shape_, bench_.interpreter.lanes(), shape_.observations, keys.shape(0));
+    bench_.interpreter.reset({keys.data(), keys.shape(0)});
   }
   nb::ndarray<nb::numpy, double> act(Input<double, 2> observations) {
-    const std::size_t lanes = interpreter_.lanes(), actions = program_.shape.actions;
+    const std::size_t lanes = bench_.interpreter.lanes(), actions = shape_.actions;
     require(observations.shape(0) == lanes,
             "expected observations for " + text(lanes) + " lanes, got " + text(observations.shape(0)));
-    check_observations(program_.shape, lanes, observations.shape(1), lanes);
+    check_observations(shape_, lanes, observations.shape(1), lanes);
     std::vector<double> result(lanes * actions);
-    interpreter_.act(observations.data(), result.data());
+    bench_.interpreter.act(observations.data(), result.data());
     return as_numpy(std::move(result), {lanes, actions});
   }
 
  private:
-  Genome program_;
-  Interpreter<Lanes> interpreter_;
+  MemoryShape shape_{};
+  Workbench bench_;  // holds the program that runs
 };
 
 // ---- vary ----
@@ -315,14 +312,14 @@ Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64
               Input<std::uint64_t, 1> keys) {
   const std::size_t count = first.shape(0);
   require(second.shape(0) == count && keys.shape(0) == count, "expected two parents and one key for each child");
-  const std::vector<std::size_t> mothers = positions(batch, first), fathers = positions(batch, second);
+  const std::vector<std::size_t> ones = positions(batch, first), others = positions(batch, second);
   Batch result(batch.shape);
   const nb::gil_scoped_release release;
   result.reserve(count, expected_instructions(batch, count));
   Genome genome;
   for (std::size_t i = 0; i < count; ++i) {
     Stream stream(keys.data()[i]);
-    crossover(batch.view(mothers[i]), batch.view(fathers[i]), stream, genome);
+    crossover(batch.view(ones[i]), batch.view(others[i]), stream, genome);
     result.append(genome.view());
   }
   return result;

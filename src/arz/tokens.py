@@ -15,7 +15,7 @@ TOKEN = re.compile(
 )
 
 MAX_DEPTH = 3
-"""How deep brackets may nest: a matrix in a function's body needs two."""
+"""How deep brackets may nest. A matrix of start values, and an element inside a call, need two."""
 
 
 class ParseError(ValueError):
