@@ -129,6 +129,16 @@ def test_an_argument_that_one_call_leaves_out_persists_from_the_other() -> None:
     assert same_bits(machine.execute(effective(subject).program, seen), machine.execute(subject, seen))
 
 
+def test_a_call_that_never_runs_keeps_no_other_alive() -> None:
+    cadf = CADF.format(0) + "    s5 = s2 + s1\n"
+    never = "    if s4 < s4: _, _, _ = f0(s4, s4, _, _, _, _, _, _)\n"
+    call = "    if s0 < s1: {}, _, _ = f0(s0, s1, s7, _, _, _, _, _)\n"
+    subject = program("    s1 = sum(obs)\n" + never + call.format("s6") + call.format("action"), cadf)
+    simplified = effective(subject)
+    assert lines(simplified.program) == ["s1 = sum(obs)", call.format("action").strip()]
+    assert simplified.removed == 2
+
+
 def test_dead_cadfs_go_and_the_others_move_up() -> None:
     cadfs = CADF.format(0) + "    s5 = sin(s1)\n" + CADF.format(1) + "    s5 = cos(s1)\n"
     call = "    if s0 < s{}: {}, _, _ = f{}(s0, s{}, _, _, _, _, _, _)\n"

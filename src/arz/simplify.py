@@ -58,13 +58,23 @@ def effective(program: Program) -> Simplified:
     What is not read of a call becomes `_`; CADFs that are never called go; start values that do not matter become
     zero. Registers keep their names.
     """
-    batch, live = core.effective(program.packed)
-    smaller = Batch(program.memory, batch).unpack()[0]
-    return Simplified(smaller, Guarantee.EXACT, removed=int(np.sum(live == 0)), folded=0)
+    removed = 0
+    before = program
+    while True:
+        # A call that has gone may have been all that kept another alive: repeat until nothing changes.
+        batch, live = core.effective(before.packed)
+        after = Batch(program.memory, batch).unpack()[0]
+        removed += int(np.sum(live == 0))
+        if after == before:
+            return Simplified(after, Guarantee.EXACT, removed=removed, folded=0)
+        before = after
 
 
 def live_lines(program: Program) -> list[list[bool]]:
-    """For each function, which of its lines can influence an action."""
+    """For each function, which of its lines can influence an action, by one pass of the analysis.
+
+    `effective` repeats the pass, and so may find still more.
+    """
     flags = iter(core.effective(program.packed)[1].tolist())
     return [[bool(next(flags)) for _ in code] for code in program.functions]
 
