@@ -1,33 +1,36 @@
-# Two commands on a fresh machine with Python 3.11+ and a C++ compiler:  make build   make test
+# Two commands on a fresh machine with Python 3.11+ and a C++ compiler:  make evolve   make test
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*) CMakeLists.txt
-CXX_FILES := $(wildcard native/*.hpp native/*.cpp bench/*.cpp)
+NATIVE := $(wildcard native/*.* native/*/*.hpp) CMakeLists.txt
+CXX_FILES := $(wildcard native/*.hpp native/*.cpp native/*/*.hpp bench/*.cpp)
 # Warnings of the compiler are errors in CI; `make build STRICT=ON` for yours.
 STRICT ?= $(if $(CI),ON,OFF)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint types format bench soak clean
+.PHONY: help evolve build test lint types format bench soak clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-build: $(VENV)/.built ## Create .venv, install everything there and compile the native core
+evolve: build ## Evolve a controller for Cataclysmic Cartpole, test it and draw what came out (minutes)
+	$(BIN)/arz evolve cartpole
+
+build: $(VENV)/.built ## Create .venv, install arz there and compile the native core
 
 test: lint types ## Build, lint, type-check and test: what CI runs
 	$(BIN)/pytest -n auto
 
-lint: build ## Check style: ruff, clang-format
+lint: $(VENV)/.dev ## Check style: ruff, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
-types: build ## Check types: mypy, strict
+types: $(VENV)/.dev ## Check types: mypy, strict
 	$(BIN)/mypy
 
-format: build ## Put Python and C++ into house style
+format: $(VENV)/.dev ## Put Python and C++ into house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_FILES)
@@ -35,7 +38,7 @@ format: build ## Put Python and C++ into house style
 bench: build ## Measure speed, as ratios within one run
 	$(BIN)/python -m bench
 
-soak: build ## Run the property tests for long
+soak: $(VENV)/.dev ## Run the property tests for long
 	ARZ_SOAK=1 $(BIN)/pytest -n auto
 
 clean: ## Remove what was built
@@ -51,5 +54,10 @@ $(VENV)/.tools: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.tools $(NATIVE) src/arz/ops.py
 	@echo 'Compiling the native core and installing the rest, one to three minutes ...'
-	@$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=$(STRICT) -e ".[dev]"
+	@$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=$(STRICT) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.built
+	@echo 'Installing the tools for development ...'
+	@$(PIP) install $$($(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*(need for names in extras.values() for need in names if not need.startswith("arz[")))')
 	@touch $@

@@ -83,7 +83,42 @@ class Interpreter {
     std::copy(keys.begin(), keys.end(), keys_.begin());
     std::fill(ticks_.begin(), ticks_.end(), 0);
     step_ = 0;
+    activate_all();
     initialise_memory();
+  }
+
+  // Starts an episode anew in one lane; the others go on.
+  void reset(int lane, std::uint64_t key) {
+    keys_[lane] = key;
+    for (std::size_t at = lane; at < ticks_.size(); at += width_) ticks_[at] = 0;
+    for (std::size_t at = lane; at < number_count_; at += width_) numbers_.data()[at] = 0.0;
+    for (std::size_t at = lane; at < index_count_; at += width_) indices_.data()[at] = 0;
+    for (const Start& start : starts_) {
+      const double* from = program_.image.data() + shape_.image_offset(start.kind, start.number);
+      double* to = numbers_.data() + place_[0][start.kind][start.number] + lane;
+      for (int e = 0; e < shape_.size(start.kind); ++e) to[e * width_] = from[e];
+    }
+  }
+
+  // Ends the episode of a lane: what is computed there from now on is never read, and elementary functions are skipped.
+  void retire(int lane) { set_lane(all_.data()[lane / kChunk], lane % kChunk, false); }
+
+  // Goes on with these lanes only, in this (ascending) order.
+  void keep(std::span<const int> kept) {
+    const int old_width = width_;
+    lanes_ = static_cast<int>(kept.size());
+    chunks_ = (lanes_ + kChunk - 1) / kChunk;
+    width_ = chunks_ * kChunk;
+    number_count_ = keep_lanes(numbers_.data(), number_count_, kept, old_width);
+    index_count_ = keep_lanes(indices_.data(), index_count_, kept, old_width);
+    keys_.resize(keep_lanes(keys_.data(), keys_.size(), kept, old_width));
+    ticks_.resize(keep_lanes(ticks_.data(), ticks_.size(), kept, old_width));
+    for (int f = 0; f < program_.function_count(); ++f)
+      for (auto& kind : place_[f])
+        for (std::int32_t& place : kind)
+          if (place >= 0) place = place / old_width * width_;
+    activate_all();
+    resolve_code();
   }
 
   // Where to put entry e of the observations, one number per lane; null where the program never looks.
@@ -141,8 +176,6 @@ class Interpreter {
           }
     claim(0, "sv"[shape_.action_kind()], shape_.action_register());
     if (trace_ != nullptr) claim_arrivals();
-    action_ = place_[0][shape_.action_kind()][shape_.action_register()];
-    observation_ = place_[0][1][kObservationVector];
 
     numbers_.reserve(number_count_);
     indices_.reserve(index_count_);
@@ -151,9 +184,22 @@ class Interpreter {
     ticks_.assign(static_cast<std::size_t>(functions) * width_, 0);
     all_.reserve(chunks_);
     masks_.reserve(chunks_);
+    activate_all();
+  }
+
+  void activate_all() {
     for (int c = 0; c < chunks_; ++c) all_.data()[c] = Mask<Number>(true);
-    if constexpr (kChunk > 1)
-      for (int l = lanes_; l < width_; ++l) all_.data()[chunks_ - 1].set(l % kChunk, false);
+    for (int l = lanes_; l < width_; ++l) retire(l);
+  }
+
+  // Rows of `old_width` lanes become rows of `width_`, in place: a number never moves to a later place. Returns the
+  // new count of numbers.
+  template <class Value>
+  std::size_t keep_lanes(Value* rows, std::size_t count, std::span<const int> kept, int old_width) const {
+    const std::size_t row_count = count / old_width;
+    for (std::size_t row = 0; row < row_count; ++row)
+      for (std::size_t l = 0; l < kept.size(); ++l) rows[row * width_ + l] = rows[row * old_width + kept[l]];
+    return row_count * width_;
   }
 
   // Observations and arguments that no line reads need room only to be recorded.
@@ -176,6 +222,8 @@ class Interpreter {
   }
 
   void resolve_code() {
+    action_ = place_[0][shape_.action_kind()][shape_.action_register()];
+    observation_ = place_[0][1][kObservationVector];
     for (int f = 0; f < program_.function_count(); ++f) {
       code_[f].resize(program_.functions[f].size());
       for (std::size_t line = 0; line < code_[f].size(); ++line) {

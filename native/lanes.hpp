@@ -104,6 +104,16 @@ ARZ_INLINE LaneMask operator<(const Lanes& a, const Lanes& b) {
   for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] < b.part[p];
   return result;
 }
+ARZ_INLINE LaneMask operator|(const LaneMask& a, const LaneMask& b) {
+  LaneMask result;
+  for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] | b.part[p];
+  return result;
+}
+ARZ_INLINE LaneMask operator!(const LaneMask& a) {
+  LaneMask result;
+  for (int p = 0; p < kParts; ++p) result.part[p] = ~a.part[p];
+  return result;
+}
 ARZ_INLINE LaneMask operator&(const LaneMask& a, const LaneMask& b) {
   LaneMask result;
   for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] & b.part[p];
@@ -125,6 +135,8 @@ ARZ_INLINE bool equal(const LaneMask& a, const LaneMask& b) {
   return found == 0;
 }
 ARZ_INLINE bool equal(bool a, bool b) { return a == b; }
+ARZ_INLINE void set_lane(LaneMask& mask, int l, bool value) { mask.set(l, value); }
+ARZ_INLINE void set_lane(bool& mask, int, bool value) { mask = value; }
 ARZ_INLINE bool lane(const LaneMask& mask, int l) { return mask[l]; }
 ARZ_INLINE bool lane(bool mask, int) { return mask; }
 ARZ_INLINE double lane(const Lanes& x, int l) { return x[l]; }

@@ -1,39 +1,15 @@
 // The Python face of the core. Bad arguments are rejected here, with a sentence; batched calls release the GIL.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <stdexcept>
-
-#include "batch.hpp"
 #include "execute.hpp"
+#include "face.hpp"
 #include "interpreter.hpp"
 #include "liveness.hpp"
 #include "variation.hpp"
 
-namespace nb = nanobind;
-
 namespace arz {
 namespace {
-
-template <class Value, int Rank>
-using Input = nb::ndarray<const Value, nb::ndim<Rank>, nb::c_contig, nb::device::cpu>;
-
-[[noreturn]] void reject(const std::string& sentence) { throw std::invalid_argument(sentence); }
-
-void require(bool holds, const std::string& sentence) {
-  if (!holds) reject(sentence);
-}
-
-std::string text(std::size_t value) { return std::to_string(value); }
-
-template <class Value>
-nb::ndarray<nb::numpy, Value> as_numpy(std::vector<Value> values, std::vector<std::size_t> shape) {
-  auto* kept = new std::vector<Value>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
-  return nb::ndarray<nb::numpy, Value>(kept->data(), shape.size(), shape.data(), owner);
-}
 
 MemoryShape make_shape(int observations, int actions, int scalars, int vectors, int matrices, int indices,
                        bool stateful) {
@@ -73,12 +49,6 @@ Batch make_batch(const MemoryShape& shape, Input<std::uint8_t, 2> instructions, 
   for (std::size_t p = 0; p < programs; ++p)
     if (const std::string what = check_program(batch.view(p)); !what.empty()) reject(what);
   return batch;
-}
-
-std::size_t checked(const Batch& batch, std::int64_t index) {
-  require(index >= 0 && static_cast<std::size_t>(index) < batch.size(),
-          "program " + std::to_string(index) + " is not in a batch of " + text(batch.size()));
-  return static_cast<std::size_t>(index);
 }
 
 // Positions in a batch, checked and copied: the caller's array may change once the GIL is released.
@@ -166,11 +136,11 @@ void check_observations(const MemoryShape& shape, std::size_t lanes, std::size_t
   require(keys == lanes, "expected one key for each of " + text(lanes) + " lanes, got " + text(keys));
 }
 
-nb::ndarray<nb::numpy, double> run(const Batch& batch, Input<double, 3> observations, Input<std::uint64_t, 1> keys,
-                                   int threads, bool only_effective) {
+Output<double> run(const Batch& batch, Input<double, 3> observations, Input<std::uint64_t, 1> keys, int threads,
+                   bool only_effective) {
   const std::size_t steps = observations.shape(0), lanes = observations.shape(1);
   check_observations(batch.shape, lanes, observations.shape(2), keys.shape(0));
-  require(threads >= 1 && threads <= 1024, "expected 1 to 1024 threads, got " + std::to_string(threads));
+  check_threads(threads);
   const std::size_t actions = batch.shape.actions;
   auto* result = new double[batch.size() * steps * lanes * actions];
   nb::capsule owner(result, [](void* p) noexcept { delete[] static_cast<double*>(p); });
@@ -179,7 +149,7 @@ nb::ndarray<nb::numpy, double> run(const Batch& batch, Input<double, 3> observat
     execute(batch, observations.data(), steps, lanes, keys.data(), result, threads, only_effective);
   }
   const std::size_t shape[] = {batch.size(), steps, lanes, actions};
-  return nb::ndarray<nb::numpy, double>(result, 4, shape, owner);
+  return Output<double>(result, 4, shape, owner);
 }
 
 nb::tuple trace(const Batch& batch, std::int64_t index, Input<double, 3> observations, Input<std::uint64_t, 1> keys) {
@@ -212,26 +182,31 @@ class Stepper {
     require(lanes >= 1, "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
     check_lanes(batch, index, lanes);
     shape_ = batch.shape;
-    bench_.load(batch.view(checked(batch, index)), lanes, true);
-    bench_.interpreter.reset(std::vector<std::uint64_t>(lanes, 0));
+    policy_.load(batch.view(checked(batch, index)), lanes);
+    policy_.reset(std::vector<std::uint64_t>(lanes, 0));
   }
   void reset(Input<std::uint64_t, 1> keys) {
-    check_observations(shape_, bench_.interpreter.lanes(), shape_.observations, keys.shape(0));
-    bench_.interpreter.reset({keys.data(), keys.shape(0)});
+    check_observations(shape_, policy_.lanes(), shape_.observations, keys.shape(0));
+    policy_.reset({keys.data(), keys.shape(0)});
   }
-  nb::ndarray<nb::numpy, double> act(Input<double, 2> observations) {
-    const std::size_t lanes = bench_.interpreter.lanes(), actions = shape_.actions;
+  void reset_lane(std::int64_t lane, std::uint64_t key) {
+    require(lane >= 0 && lane < policy_.lanes(),
+            "lane " + std::to_string(lane) + " is not among " + text(policy_.lanes()));
+    policy_.reset(static_cast<int>(lane), key);
+  }
+  Output<double> act(Input<double, 2> observations) {
+    const std::size_t lanes = policy_.lanes(), actions = shape_.actions;
     require(observations.shape(0) == lanes,
             "expected observations for " + text(lanes) + " lanes, got " + text(observations.shape(0)));
     check_observations(shape_, lanes, observations.shape(1), lanes);
     std::vector<double> result(lanes * actions);
-    bench_.interpreter.act(observations.data(), result.data());
+    policy_.act(observations.data(), result.data());
     return as_numpy(std::move(result), {lanes, actions});
   }
 
  private:
   MemoryShape shape_{};
-  Workbench bench_;  // holds the program that runs
+  ProgramPolicy policy_;  // holds the program that runs
 };
 
 // ---- vary ----
@@ -363,6 +338,7 @@ NB_MODULE(ARZ_MODULE, m) {
   nb::class_<Stepper>(m, "Stepper")
       .def(nb::init<const Batch&, std::int64_t, int>())
       .def("reset", &Stepper::reset, nb::arg().noconvert())
+      .def("reset_lane", &Stepper::reset_lane)
       .def("act", &Stepper::act, nb::arg().noconvert());
   nb::class_<VariationSettings>(m, "VariationSettings");
   m.def("variation_settings", &make_settings);
@@ -370,4 +346,6 @@ NB_MODULE(ARZ_MODULE, m) {
   m.def("mutated", &mutated, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
   m.def("crossed", &crossed, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert());
   m.def("stream_sample", &stream_sample);
+  bind_rollout(m);
+  bind_cache(m);
 }

@@ -21,7 +21,55 @@ DOORS: dict[str, set[str]] = {
     "complexity": {"program", "simplify"},
     "vary": {"names", "native", "ops", "program", "streams"},
     "listing": {"ops", "program", "text"},
-    "cli": {"", "listing", "ops", "parser"},
+    "policy": {"interpreter", "program", "streams"},
+    # tasks -> evaluate
+    "tasks.__init__": set(),
+    "tasks.cartpole": {"names", "native"},
+    "tasks.registration": set(),
+    "tasks.drawing": {"native", "tasks.cartpole"},
+    "tasks.environment": {"evaluate", "names", "native", "streams", "tasks.cartpole", "tasks.drawing"},
+    "evaluate": {"interpreter", "native", "program", "streams", "tasks.cartpole"},
+    "assess": {"evaluate", "program", "tasks.cartpole"},
+    # a search knows neither programs nor tasks
+    "search.__init__": set(),
+    "search.problem": set(),
+    "search.cache": {"native"},
+    "search.regularized": {"native", "search.cache", "search.problem", "streams"},
+    # where they meet
+    "runs.__init__": set(),
+    "runs.budget": set(),
+    "runs.config": {"names", "program", "runs.budget", "search.regularized", "tasks.cartpole", "vary"},
+    "runs.problem": {"evaluate", "interpreter", "native", "program", "streams", "tasks.cartpole", "vary"},
+    "runs.lineage": {"search.regularized"},
+    "runs.store": {"runs.lineage"},
+    "runs.session": {"native", "program", "runs.budget", "runs.config", "runs.lineage", "runs.problem", "runs.store"}
+    | {"search.regularized"},
+    "runs.run": {"assess", "evaluate", "interpreter", "native", "parser", "policy", "program", "streams"}
+    | {"runs", "runs.budget", "runs.config", "runs.session", "runs.store"},
+    "runs.api": {"runs", "runs.config", "runs.run", "runs.session"},
+    # pure functions from results to pictures
+    "analysis.__init__": set(),
+    "analysis.replay": {"tasks.drawing"},
+    "analysis.figures": {"analysis.replay"},
+    # what a person sees
+    "terminal": {"runs.session"},
+    "commands.__init__": {"commands.evolving", "commands.looking", "commands.trying"},
+    "commands.common": {"assess", "complexity", "parser", "program", "runs.run", "runs.store", "simplify"}
+    | {"tasks.cartpole", "terminal"},
+    "commands.evolving": {"analysis", "commands.common", "runs", "runs.run", "runs.session", "terminal"},
+    "commands.looking": {"commands.common", "complexity", "listing", "ops", "program", "runs", "runs.run", "runs.store"}
+    | {"simplify", "terminal"},
+    "commands.trying": {
+        "analysis",
+        "analysis.replay",
+        "assess",
+        "commands.common",
+        "evaluate",
+        "runs.run",
+        "runs.store",
+    }
+    | {"tasks.cartpole"},
+    "cli": {"", "commands", "names", "runs", "runs.run", "tasks.cartpole"},
 }
 
 

@@ -2,43 +2,70 @@
 
 A policy is a program of a linear register machine (Kelly et al., "Discovering Adaptable Symbolic Algorithms from
 Scratch", 2023): `Program` is what it is, `execute` runs it, `effective` and `readable` make it smaller,
-`complexity` says what it costs, `mutate` and `crossover` change it.
+`complexity` says what it costs, `mutate` and `crossover` change it. `preset` and `evolve` search for programs that do a
+task; `Policy` lets other libraries drive one.
 """
 
 from importlib.metadata import version
 
+from arz.assess import Assessment, assess
 from arz.complexity import Complexity, complexity
+from arz.evaluate import TEST_SEED, Evaluation, Status, evaluate, fresh_episodes, record
 from arz.interpreter import Interpreter, Trace, execute, execute_batch, trace
+from arz.policy import Policy
 from arz.program import Batch, Instruction, Memory, Program
+from arz.runs.api import evolve, preset, resume
+from arz.runs.config import Config
+from arz.runs.run import Run
+from arz.runs.session import Progress
 from arz.simplify import Guarantee, Simplified, effective, readable
 from arz.streams import Stream
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.registration import register
 from arz.tokens import ParseError
 from arz.vary import MutationWeights, Variation, crossover, mutate, operator, random_programs
 
 __version__ = version("arz")
+register()
 
 __all__ = [
+    "TEST_SEED",
+    "Assessment",
     "Batch",
+    "Cartpole",
     "Complexity",
+    "Config",
+    "Evaluation",
     "Guarantee",
     "Instruction",
     "Interpreter",
     "Memory",
     "MutationWeights",
     "ParseError",
+    "Policy",
     "Program",
+    "Progress",
+    "Run",
     "Simplified",
+    "Status",
     "Stream",
     "Trace",
     "Variation",
+    "assess",
     "complexity",
     "crossover",
     "effective",
+    "evaluate",
+    "evolve",
     "execute",
     "execute_batch",
+    "fresh_episodes",
     "mutate",
     "operator",
+    "preset",
     "random_programs",
     "readable",
+    "record",
+    "resume",
     "trace",
 ]

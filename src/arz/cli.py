@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
-import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import arz
-from arz.listing import op_example, op_label, ops_markdown
-from arz.ops import OPS
-from arz.parser import read
+from arz import commands
+from arz.names import did_you_mean
+from arz.runs import config as configs
+from arz.runs.run import CHECKPOINT_SECONDS
+from arz.tasks.cartpole import CHANGES, NAMED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command. A person's mistake is one sentence and exit code 2."""
-    options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        options = _parser().parse_args(arguments)
+        code = options.run(options) or 0
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough
         _discard_output()
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
     except OSError as error:
         _discard_output()
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except ValueError as error:
         return _complain(str(error))
+    else:
+        return int(code)
     return 0
 
 
@@ -38,61 +43,162 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _complain(sentence: str) -> int:
+def _complain(sentence: str, code: int = 2) -> int:
     print(f"arz: {sentence}", file=sys.stderr)
-    return 2
+    return code
+
+
+class _Parser(argparse.ArgumentParser):
+    """Mistakes are one sentence, with a hint where a name is close."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = ""
+        if message.startswith("unrecognized arguments: "):
+            word = message.split(": ")[1].split()[0].split("=")[0]
+            message = f"there is no option or argument {word} here"
+            hint = did_you_mean(word, [name for action in self._actions for name in action.option_strings])
+        self.exit(_complain(f"{message}.{hint or f' See {self.prog} --help.'}"))
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: object = None) -> argparse.Namespace:  # type: ignore[override]
+        options, unknown = self.parse_known_args(args)
+        if unknown:
+            getattr(options, "parser", self).error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="arz", description=(arz.__doc__ or "").splitlines()[0])
+    parser = _Parser(prog="arz", description=(arz.__doc__ or "").splitlines()[0], allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"arz {arz.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    show = commands.add_parser("show", help="a program: listing, simplified form, cost")
-    show.add_argument("file", help="an .arz file, or - for standard input")
-    show.add_argument("--json", action="store_true", help="for scripts")
-    show.set_defaults(run=_show)
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        made = subparsers.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False)
+        made.set_defaults(run=getattr(commands, name), parser=made)
+        return made
 
-    ops = commands.add_parser("ops", help="the table of operations")
-    ops.add_argument("--json", action="store_true", help="for scripts")
+    evolve = command("evolve", "evolve programs for a task, in a new run")
+    evolve.add_argument("preset", help=f"{', '.join(configs.preset_names())}, or a .toml file")
+    evolve.add_argument("--seed", type=int, default=1, help="what all random numbers come from (default: 1)")
+    evolve.add_argument(
+        "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
+    )
+    _add_running(evolve)
+    _add_fields(evolve)
+
+    resume = command("resume", "go on with a run that was interrupted, or extend one that is finished")
+    resume.add_argument("source", metavar="RUN", help="the folder of a run")
+    resume.add_argument("--budget", help="a new budget, counted from the beginning of the run")
+    resume.add_argument("--target", type=float, help="a new target")
+    _add_running(resume)
+
+    runs = command("runs", "list runs")
+    runs.add_argument("folder", nargs="?", default="runs", help="where they are (default: runs)")
+    _add_json(runs)
+
+    show = command("show", "a program: listing, simplified form, cost; for a run also where it stands")
+    show.add_argument("source", metavar="RUN_OR_FILE", help="a run, an .arz file, or - for standard input")
+    show.add_argument("--config", action="store_true", help="the configuration of a run, as TOML, and nothing else")
+    show.add_argument("--program", action="store_true", help="the program as it evolved, and nothing else")
+    _add_json(show)
+
+    test = command("test", "test a program on the five tasks, changing suddenly and continuously")
+    test.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
+    test.add_argument("--episodes", type=int, default=100, help="how many of each (default: 100)")
+    test.add_argument(
+        "--seed", type=int, default=arz.TEST_SEED, help="which episodes; the same for every program (default: 0)"
+    )
+    test.add_argument("--figure", metavar="FILE", help="where to draw it (default for a run: test.png in its folder)")
+    test.add_argument("--threads", type=int, help="how many to use (default: all)")
+    _add_variant(test)
+    _add_json(test)
+
+    plot = command("plot", "draw the progress of a run against evaluations, steps and time")
+    plot.add_argument("source", metavar="RUN", help="the folder of a run")
+    plot.add_argument(
+        "--output", metavar="FILE", help="PNG, SVG or PDF (default: progress.png in the folder of the run)"
+    )
+
+    replay = command("replay", "film an episode, and draw its state, action and changes over time")
+    replay.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
+    replay.add_argument("--task", choices=NAMED, default="all", help="what changes (default: all)")
+    replay.add_argument("--change", choices=CHANGES, help="how it changes (default: as in the run, else continuous)")
+    replay.add_argument("--episode", type=int, default=0, help="which of the test episodes (default: 0)")
+    replay.add_argument(
+        "--output",
+        metavar="FILE",
+        help="GIF or MP4 (default for a run: replay.gif in its folder); the drawing goes beside it",
+    )
+    replay.add_argument("--every", type=int, default=3, help="draw every so many steps (default: 3)")
+    _add_variant(replay)
+
+    ops = command("ops", "the table of operations")
+    _add_json(ops)
     ops.add_argument("--markdown", action="store_true", help="as docs/ops.md")
-    ops.set_defaults(run=_ops)
     return parser
 
 
-def _show(options: argparse.Namespace) -> None:
-    is_piped = options.file == "-"
-    program = read(sys.stdin.buffer, "standard input") if is_piped else arz.Program.load(options.file)
-    effective, readable = arz.effective(program), arz.readable(program)
-    cost = arz.complexity(program)
-    if options.json:
-        forms = {"program": str(program), "effective": str(effective.program), "readable": str(readable.program)}
-        guarantees = {"effective": str(effective.guarantee), "readable": str(readable.guarantee)}
-        print(json.dumps({**forms, "guarantees": guarantees, "complexity": dataclasses.asdict(cost)}, indent=2))
-        return
-    print(program)
-    print(f"# For reading ({_lines(readable.removed)} removed, {readable.folded} folded, registers renumbered).")
-    print(f"# {readable.guarantee}\n")
-    print(readable.program)
-    print(
-        f"# Cost without dead code: {_lines(cost.lines)}, {cost.parameters} parameters "
-        f"({cost.memory} numbers in memory), {cost.flops} FLOPs per step."
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for scripts")
+
+
+def _add_running(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=int, help="how many to use (default: all); the result does not depend on it")
+    parser.add_argument(
+        "--tensorboard", action="store_true", help="log the metrics for TensorBoard too, in the folder of the run"
     )
+    parser.add_argument("--no-test", action="store_true", help="do not test the champion at the end")
+    parser.add_argument(
+        "--save-every",
+        type=float,
+        default=CHECKPOINT_SECONDS,
+        metavar="SECONDS",
+        help=f"how often to save; a run that is killed loses at most this (default: {CHECKPOINT_SECONDS:g})",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    _add_json(parser)
 
 
-def _lines(count: int) -> str:
-    return f"{count} line{'' if count == 1 else 's'}"
+def _add_fields(parser: argparse.ArgumentParser) -> None:
+    """One option for each field of a configuration."""
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for name, path in configs.field_paths().items():
+        table = path[0]
+        if table not in groups:
+            groups[table] = parser.add_argument_group(f"{table} (defaults: those of the preset)")
+        text = configs.field_help(path).replace("%", "%%")
+        option = "--" + name.replace("_", "-")
+        if isinstance(configs.field_default(configs.Config(), path), bool):
+            groups[table].add_argument(
+                option,
+                action=argparse.BooleanOptionalAction,
+                default=argparse.SUPPRESS,
+                help=text,
+                dest=f"field_{name}",
+            )
+        else:
+            groups[table].add_argument(
+                option, default=argparse.SUPPRESS, help=text, metavar="VALUE", dest=f"field_{name}"
+            )
 
 
-def _ops(options: argparse.Namespace) -> None:
-    if options.json:
-        print(json.dumps([dataclasses.asdict(op) for op in OPS], indent=2))
-        return
-    if options.markdown:
-        print(ops_markdown(), end="")
-        return
-    for number, op in enumerate(OPS, 1):
-        print(f"{op_label(number):5} {op.name:28} {op.signature:28} {op_example(op)}")
+def _add_variant(parser: argparse.ArgumentParser) -> None:
+    """Options that change the task on which a program is tried."""
+    parser.add_argument(
+        "--x-limit",
+        type=float,
+        dest="variant_x_limit",
+        default=argparse.SUPPRESS,
+        help="how far the cart may go (default: as in the run, else 0.4)",
+    )
+    for name in ("partial_observability", "actuator_noise"):
+        text = configs.field_help(("task", name))
+        parser.add_argument(
+            "--" + name.replace("_", "-"),
+            action=argparse.BooleanOptionalAction,
+            default=argparse.SUPPRESS,
+            dest=f"variant_{name}",
+            help=text,
+        )
 
 
 if __name__ == "__main__":

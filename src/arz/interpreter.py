@@ -81,6 +81,10 @@ class Interpreter:
         """Starts an episode in every lane."""
         self._core.reset(_keys(keys, self.lanes))
 
+    def reset_lane(self, lane: int, key: int) -> None:
+        """Starts an episode in one lane; the others go on."""
+        self._core.reset_lane(lane, key)
+
     def act(self, observations: ArrayLike) -> NDArray[np.float64]:
         """Actions [lane, action] for observations [lane, entry]; memory goes on from the last step."""
         seen = np.ascontiguousarray(observations, np.float64)

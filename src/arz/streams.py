@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,15 +43,17 @@ def key(seed: int, purpose: str, index: int = 0) -> int:
 
 def keys(seed: int, purpose: str, indices: ArrayLike) -> NDArray[np.uint64]:
     """The keys of many indices at once."""
+    base = _base(seed, purpose)
+    x = np.atleast_1d(np.asarray(indices)).astype(np.uint64) + np.uint64(1)
+    return _mixed(x * np.uint64(GOLDEN) + np.uint64(base))
+
+
+@lru_cache(1024)
+def _base(seed: int, purpose: str) -> int:
     base = mix((seed + GOLDEN) & MASK)
     for byte in purpose.encode():
         base = mix((base + GOLDEN * (byte + 1)) & MASK)
-    x = np.atleast_1d(np.asarray(indices)).astype(np.uint64) + np.uint64(1)
-    with np.errstate(over="ignore"):
-        x = x * np.uint64(GOLDEN) + np.uint64(base)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)
+    return base
 
 
 def as_keys(values: ArrayLike) -> NDArray[np.uint64]:
@@ -60,6 +63,11 @@ def as_keys(values: ArrayLike) -> NDArray[np.uint64]:
         ValueError: they are not whole numbers from 0 to 2**64 - 1.
     """
     given = np.asarray(values)
+    if given.dtype.kind in "fO" and not isinstance(values, np.ndarray):
+        # NumPy makes floats of whole numbers on both sides of 2**63.
+        whole = np.array(values, object)
+        if all(isinstance(value, int | np.integer) and 0 <= value <= MASK for value in whole.ravel()):
+            given = whole.astype(np.uint64)
     if given.size and (given.dtype.kind not in "iu" or (given.dtype.kind == "i" and np.any(given < 0))):
         raise ValueError("expected keys that are whole numbers from 0 to 2**64 - 1")
     return np.ascontiguousarray(given, np.uint64)
@@ -92,3 +100,9 @@ class Stream:
     def choice(self, items: Sequence[int]) -> int:
         """One of the items."""
         return items[self.below(len(items))]
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)

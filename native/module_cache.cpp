@@ -1,0 +1,127 @@
+// The Python face of program keys and the cache of scores.
+#include "cache.hpp"
+#include "canonical.hpp"
+#include "execute.hpp"
+#include "face.hpp"
+#include "liveness.hpp"
+#include "pool.hpp"
+
+namespace arz {
+namespace {
+
+using Keys = Input<std::uint64_t, 2>;
+
+Key key_at(const Keys& keys, std::size_t i) { return {keys.data()[2 * i], keys.data()[2 * i + 1]}; }
+
+struct KeyMaker {
+  Liveness liveness;
+  Genome genome;
+};
+
+Output<std::uint64_t> program_keys(const Batch& batch, int threads) {
+  check_threads(threads);
+  const std::size_t programs = batch.size();
+  std::vector<std::uint64_t> result(2 * programs);
+  {
+    const nb::gil_scoped_release release;
+    constexpr std::size_t kShare = 16;  // a task must be worth handing out
+    Pool::shared().run((programs + kShare - 1) / kShare, threads, [&](std::size_t task) {
+      KeyMaker& maker = mine<KeyMaker>();
+      for (std::size_t p = task * kShare; p < std::min(programs, (task + 1) * kShare); ++p) {
+        maker.liveness.analyse(batch.view(p));
+        maker.liveness.write_effective(batch.view(p), maker.genome);
+        const Key key = program_key(maker.genome.view());
+        result[2 * p] = key.high;
+        result[2 * p + 1] = key.low;
+      }
+    });
+  }
+  return as_numpy(std::move(result), {programs, 2});
+}
+
+Output<std::uint64_t> row_keys(Input<double, 2> rows) {
+  std::vector<std::uint64_t> result;
+  for (std::size_t r = 0; r < rows.shape(0); ++r) {
+    Hasher hasher;
+    for (std::size_t i = 0; i < rows.shape(1); ++i) {
+      const double value = rows.data()[r * rows.shape(1) + i];
+      hasher.add(value != value ? std::numeric_limits<double>::quiet_NaN() : value);
+    }
+    result.push_back(hasher.key().high);
+    result.push_back(hasher.key().low);
+  }
+  return as_numpy(std::move(result), {rows.shape(0), 2});
+}
+
+// For each key the best of some entrants, drawn with replacement; the first drawn among equals.
+Output<std::int64_t> tournament(Input<std::uint64_t, 1> keys, Input<double, 1> fitness, std::int64_t entrants) {
+  const std::size_t count = keys.shape(0), living = fitness.shape(0);
+  require(living >= 1 && living < (1u << 31) && entrants >= 1, "a tournament needs at least one entrant");
+  std::vector<std::int64_t> winners(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Stream stream(keys.data()[i]);
+    std::uint32_t winner = stream.below(static_cast<std::uint32_t>(living));
+    for (std::int64_t n = 1; n < entrants; ++n) {
+      const std::uint32_t other = stream.below(static_cast<std::uint32_t>(living));
+      if (fitness.data()[other] > fitness.data()[winner]) winner = other;
+    }
+    winners[i] = winner;
+  }
+  return as_numpy(std::move(winners), {count});
+}
+
+void check_keys(const Keys& keys) { require(keys.shape(1) == 2, "a key has 2 numbers, not " + text(keys.shape(1))); }
+
+// Values per key (NaN where unknown), and the positions of the unknown ones, each key once.
+nb::tuple look_up(Cache& cache, Keys keys) {
+  check_keys(keys);
+  const std::size_t count = keys.shape(0), columns = cache.columns();
+  std::vector<double> values(count * columns, std::numeric_limits<double>::quiet_NaN());
+  std::vector<std::int64_t> missing;
+  std::unordered_map<Key, std::size_t> asked;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!cache.find(key_at(keys, i), values.data() + i * columns) && asked.emplace(key_at(keys, i), i).second)
+      missing.push_back(static_cast<std::int64_t>(i));
+  const std::size_t unknown = missing.size();
+  return nb::make_tuple(as_numpy(std::move(values), {count, columns}), as_numpy(std::move(missing), {unknown}));
+}
+
+void insert(Cache& cache, Keys keys, Input<double, 2> values) {
+  check_keys(keys);
+  require(values.shape(0) == keys.shape(0) && values.shape(1) == cache.columns(),
+          "expected " + text(cache.columns()) + " values for each of " + text(keys.shape(0)) + " keys");
+  for (std::size_t i = 0; i < keys.shape(0); ++i) cache.insert(key_at(keys, i), values.data() + i * cache.columns());
+}
+
+nb::tuple contents(const Cache& cache) {
+  std::vector<std::uint64_t> keys;
+  std::vector<double> values;
+  cache.each([&](const Key& key, const double* row) {
+    keys.insert(keys.end(), {key.high, key.low});
+    values.insert(values.end(), row, row + cache.columns());
+  });
+  return nb::make_tuple(as_numpy(std::move(keys), {cache.size(), 2}),
+                        as_numpy(std::move(values), {cache.size(), cache.columns()}));
+}
+
+}  // namespace
+
+void bind_cache(nb::module_& m) {
+  m.def("program_keys", &program_keys);
+  m.def("tournament", &tournament, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
+  m.def("row_keys", &row_keys, nb::arg().noconvert());
+  nb::class_<Cache>(m, "Cache")
+      .def("__init__",
+           [](Cache* self, std::int64_t capacity, std::int64_t columns) {
+             require(capacity >= 1 && capacity <= 100'000'000, "a cache holds 1 to 100000000 scores");
+             require(columns >= 1 && columns <= 64, "a score has 1 to 64 numbers");
+             new (self) Cache(static_cast<std::size_t>(capacity), static_cast<std::size_t>(columns));
+           })
+      .def("__len__", &Cache::size)
+      .def("look_up", &look_up, nb::arg().noconvert())
+      .def("insert", &insert, nb::arg().noconvert(), nb::arg().noconvert())
+      .def("contents", &contents)
+      .def("clear", &Cache::clear);
+}
+
+}  // namespace arz

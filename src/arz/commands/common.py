@@ -1,0 +1,121 @@
+"""What several commands need."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz import terminal
+from arz.assess import Assessment
+from arz.complexity import complexity
+from arz.parser import read
+from arz.program import Program
+from arz.runs.run import Run
+from arz.runs.store import RunError
+from arz.simplify import readable
+from arz.tasks.cartpole import NAMED
+
+
+def with_prefix(options: argparse.Namespace, prefix: str) -> dict[str, Any]:
+    """The options whose names begin so, without that beginning."""
+    return {name.removeprefix(prefix): value for name, value in vars(options).items() if name.startswith(prefix)}
+
+
+def run_folder(name: str) -> Path:
+    """The folder of a run."""
+    if name.endswith(".arz"):
+        raise ValueError(f"{name} is a program, not a run")
+    return Path(name)
+
+
+def program_at(source: str) -> Program:
+    """A program from a file or from standard input."""
+    if source == "-":
+        return read(sys.stdin.buffer, "standard input")
+    if Path(source).is_dir():
+        raise RunError(f"{source} is not a run: there is no run.sqlite in it")
+    return Program.load(source)
+
+
+def refuse_existing(path: str | Path | None) -> None:
+    """Nothing is overwritten."""
+    if path and Path(path).exists():
+        raise ValueError(f"{path} exists already, and nothing is overwritten: choose another name")
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """What there is to say about a run in one line."""
+    facts, champions, task = run.facts, run.champions, run.config.task
+    counters = facts.get("counters") or {}
+    tested = [row for row in run.tests if champions and row["champion"] == champions[-1]["number"]]
+    own = [row["mean"] for row in tested if (row["change"], NAMED.get(row["task"])) == (task.change, task.parameters)]
+    return {
+        "run": str(run.folder),
+        "preset": run.preset,
+        "task": task.name,
+        "seed": run.seed,
+        "budget": str(run.budget),
+        "status": facts.get("status"),
+        **{name: counters.get(name, 0) for name in ("evaluations", "steps", "hits", "restarts")},
+        "seconds": facts.get("seconds"),
+        "champion": champions[-1]["number"] if champions else None,
+        "score": champions[-1]["score"] if champions else None,
+        "test": own[0] if own else None,
+        "arz": facts.get("arz"),
+    }
+
+
+def returns(results: list[Assessment]) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """The returns of all episodes, as figures want them."""
+    return {(result.change, result.task): result.returns for result in results}
+
+
+def print_program(program: Program) -> None:
+    """Prints a program for reading, and its cost."""
+    simple, cost = readable(program), complexity(program)
+    print(f"# For reading ({_lines(simple.removed)} removed, {simple.folded} folded, registers renumbered).")
+    print(f"# {simple.guarantee}\n")
+    print(simple.program)
+    print(
+        f"# Cost without dead code: {_lines(cost.lines)}, {cost.parameters} parameters "
+        f"({cost.memory} numbers in memory), {cost.flops} FLOPs per step."
+    )
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
+
+
+def print_tests(results: list[Assessment], title: str) -> None:
+    """Prints a table of test results."""
+    found = {(result.change, result.task): result for result in results}
+    rows = []
+    for change in dict.fromkeys(result.change for result in results):
+        rows.append([change, *(f"{found[change, name].mean:.1f}" for name in NAMED)])
+        rows.append(["  lasted to the end", *(f"{found[change, name].completed:.0%}" for name in NAMED)])
+    terminal.console().print(terminal.table(title, ["change", *NAMED], rows))
+
+
+def result_rows(results: list[Assessment]) -> list[dict[str, Any]]:
+    """Test results for scripts."""
+    return [{name: getattr(r, name) for name in ("change", "task", "mean", "completed")} for r in results]
+
+
+def print_json(value: Any) -> None:
+    """Prints for scripts; null in place of numbers that JSON does not have."""
+    print(json.dumps(_finite(value), indent=2))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

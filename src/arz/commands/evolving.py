@@ -1,0 +1,129 @@
+"""`arz evolve` and `arz resume`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+from arz import terminal
+from arz.analysis import figures
+from arz.commands.common import (
+    print_json,
+    print_program,
+    print_tests,
+    result_rows,
+    returns,
+    run_folder,
+    summary,
+    with_prefix,
+)
+from arz.runs import config as configs
+from arz.runs.run import Run
+from arz.runs.session import Progress
+
+INTERRUPTED = 130
+
+
+def evolve(options: argparse.Namespace) -> int:
+    """Evolves programs in a new run."""
+    given = with_prefix(options, "field_")
+    values = {name: configs.parse_value(text) if isinstance(text, str) else text for name, text in given.items()}
+    if "budget" in given:
+        values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
+    config = configs.override(configs.load(options.preset), values)
+    name = Path(options.preset).stem
+    folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
+    log_class = _tensorboard() if options.tensorboard else None
+    with Run.create(config, seed=options.seed, folder=folder, preset=name) as run:
+        return _go_on(run, options, log_class)
+
+
+def resume(options: argparse.Namespace) -> int:
+    """Goes on with a run."""
+    log_class = _tensorboard() if options.tensorboard else None
+    with Run.open(run_folder(options.source)) as run:
+        if options.budget is not None or options.target is not None:
+            run.extend(options.budget, options.target)
+        return _go_on(run, options, log_class)
+
+
+def _go_on(run: Run, options: argparse.Namespace, log_class: Any) -> int:
+    is_silent = options.quiet or options.json
+    if not is_silent:
+        _say(f"{run.folder}: {run.config.task.name}; seed {run.seed}; budget {run.budget}. Ctrl-C stops and saves.")
+    log = log_class(str(run.folder / "tensorboard")) if log_class and run.folder else None
+    with terminal.stoppable() as should_stop, terminal.showing(str(run.folder), options.quiet) as show:
+
+        def on_progress(standing: Progress) -> None:
+            show(standing)
+            if log is not None:
+                _log(log, standing)
+
+        reason = run.evolve(
+            threads=options.threads,
+            on_progress=on_progress,
+            should_stop=should_stop,
+            checkpoint_seconds=options.save_every,
+        )
+    if log is not None:
+        log.close()
+    if reason == "stopped":
+        _say(f"Stopped and saved. Go on with: arz resume {run.folder}")
+        return INTERRUPTED
+    if not is_silent:
+        ended = "the target is reached" if reason == "target" else "the budget is spent"
+        _say(f"Ended: {ended}, after {terminal.duration(run.facts['seconds'])}.")
+    _report(run, options, reason)
+    return 0
+
+
+def _report(run: Run, options: argparse.Namespace, reason: str) -> None:
+    """Says what came out."""
+    has_champion = bool(run.champions)
+    results = run.test(threads=options.threads) if has_champion and not options.no_test else []
+    if options.json:
+        print_json({**summary(run), "ended": reason, "tests": result_rows(results)})
+        return
+    if not has_champion:
+        least = run.config.search.select_every
+        print(f"No champion yet: that takes {least} evaluations. Go on with: arz resume {run.folder} --budget ...")
+        return
+    print_program(run.champion)
+    if not results or run.folder is None:
+        return
+    print_tests(results, f"Mean return over {len(results[0].returns)} test episodes")
+    title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
+    figures.save(figures.test_figure(returns(results), title), run.folder / "test.png")
+    figures.save(figures.progress_figure(run.metrics, title), run.folder / "progress.png")
+    print(f"Figures: {run.folder / 'test.png'}, {run.folder / 'progress.png'}")
+    print(f"A film of an episode: arz replay {run.folder}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _tensorboard() -> Any:
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        raise ValueError('--tensorboard needs an extra: pip install "arz[tensorboard]"') from None
+    return SummaryWriter
+
+
+def _log(log: Any, standing: Progress) -> None:
+    metrics = dataclasses.asdict(standing.metrics)
+    at = metrics.pop("evaluations")
+    metrics |= {name: getattr(standing, name) for name in ("evaluations_per_second", "steps_per_second")}
+    for name, value in metrics.items():
+        log.add_scalar(name, value, at)
+
+
+def _free_folder(parent: Path, name: str) -> Path:
+    number = 1
+    while (parent / f"{name}-{number:03}").exists():
+        number += 1
+    return parent / f"{name}-{number:03}"

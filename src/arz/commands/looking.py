@@ -1,0 +1,105 @@
+"""`arz runs`, `arz show` and `arz ops`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from arz import listing, terminal
+from arz.commands.common import print_json, print_program, program_at, summary
+from arz.complexity import complexity
+from arz.ops import OPS
+from arz.program import Program
+from arz.runs import config as configs
+from arz.runs.run import Run
+from arz.runs.store import is_run
+from arz.simplify import effective, readable
+
+
+def runs(options: argparse.Namespace) -> None:
+    """Lists runs."""
+    parent = Path(options.folder)
+    if not parent.is_dir():
+        raise ValueError(f"there is no folder {parent}: evolve something first, or name the folder of your runs")
+    rows = []
+    for path in [parent] if is_run(parent) else sorted(path for path in parent.iterdir() if is_run(path)):
+        try:
+            with Run.open(path) as run:
+                rows.append(summary(run))
+        except ValueError as error:
+            rows.append({"run": str(path), "status": str(error)})
+    if options.json:
+        print_json(rows)
+        return
+    if not rows:
+        print(f"No runs in {parent}. Make one: arz evolve cartpole")
+        return
+    columns = ["run", "task", "seed", "evaluations", "time", "selection", "test", "status"]
+    terminal.console().print(terminal.table("", columns, [_run_row(row) for row in rows]))
+
+
+def _run_row(row: dict[str, Any]) -> list[str]:
+    if "seed" not in row:
+        return [row["run"], row["status"], *[""] * 6]
+    scores = ["" if row[name] is None else f"{row[name]:.1f}" for name in ("score", "test")]
+    spent = [f"{row['evaluations']:,}", terminal.duration(row["seconds"])]
+    return [row["run"], row["task"], str(row["seed"]), *spent, *scores, str(row["status"])]
+
+
+def show(options: argparse.Namespace) -> None:
+    """Shows a program, and where a run stands."""
+    about: dict[str, Any] = {}
+    tests: list[dict[str, Any]] = []
+    if is_run(options.source):
+        with Run.open(options.source) as run:
+            if options.config:
+                print(configs.render(run.config), end="")
+                return
+            about, program = summary(run), run.champion
+            tests = [row for row in run.tests if row["champion"] == about["champion"]]
+    elif options.config:
+        raise ValueError(f"{options.source} is not a run: only runs have a configuration")
+    else:
+        program = program_at(options.source)
+    if options.program:
+        print(program)
+    elif options.json:
+        print_json(_everything(program, about, tests))
+    else:
+        _print_everything(program, about, tests)
+
+
+def _everything(program: Program, about: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
+    forms = {"effective": effective(program), "readable": readable(program)}
+    found: dict[str, Any] = {"program": str(program), **{name: str(form.program) for name, form in forms.items()}}
+    found["guarantees"] = {name: str(form.guarantee) for name, form in forms.items()}
+    found["complexity"] = dataclasses.asdict(complexity(program))
+    if about:
+        found["run"] = about
+        found["tests"] = [{name: value for name, value in row.items() if name != "returns"} for row in tests]
+    return found
+
+
+def _print_everything(program: Program, about: dict[str, Any], tests: list[dict[str, Any]]) -> None:
+    if about:
+        spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
+        print(f"# {about['run']}: {about['task']}, seed {about['seed']}, {about['status']} after {spent}.")
+        print(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
+    print(program)
+    print_program(program)
+    for row in tests:
+        where = f"# Test, {row['change']}, {row['task']}"
+        print(f"{where}: {row['mean']:.1f} over {row['episodes']} episodes, {row['completed']:.0%} lasted to the end.")
+
+
+def ops(options: argparse.Namespace) -> None:
+    """Prints the table of operations."""
+    if options.json:
+        print_json([dataclasses.asdict(op) for op in OPS])
+    elif options.markdown:
+        print(listing.ops_markdown(), end="")
+    else:
+        for number, op in enumerate(OPS, 1):
+            print(f"{listing.op_label(number):5} {op.name:28} {op.signature:28} {listing.op_example(op)}")

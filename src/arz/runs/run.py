@@ -1,0 +1,252 @@
+"""A run: evolve, stop at any moment, go on, look at what came out.
+
+run = Run.create(load("cartpole"), seed=1, folder="runs/first")
+run.evolve()
+print(run.champion)
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.assess import Assessment, assess
+from arz.evaluate import TEST_SEED
+from arz.interpreter import available_threads
+from arz.native import core
+from arz.parser import parse as parse_program
+from arz.policy import Policy
+from arz.program import Program
+from arz.runs import config as configs
+from arz.runs.budget import Budget
+from arz.runs.config import Config
+from arz.runs.session import Progress, Session
+from arz.runs.store import RunError, Store
+from arz.streams import MASK
+
+CHECKPOINT_SECONDS = 10.0
+
+
+class Run:
+    """One search for programs and what came out of it.
+
+    Attributes:
+        config: what decides the result, beside the seed.
+        seed: what all random numbers come from.
+        budget: when it ends.
+        target: it also ends when the champion's selection score reaches this.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        facts = store.facts()
+        try:
+            self.config = configs.parse(facts["config"], f"{store.folder}: configuration")
+            self.seed = int(facts["seed"])
+            self.budget = Budget.parse(facts["budget"])
+            self.target = float(facts["target"])
+            self.preset = str(facts["preset"])
+        except (KeyError, TypeError) as error:
+            raise RunError(f"{store.folder} is damaged: its facts lack {error}") from None
+
+    # ---- making and opening ----
+
+    @classmethod
+    def create(
+        cls,
+        config: Config,
+        *,
+        seed: int = 1,
+        folder: str | Path | None = None,
+        preset: str = "custom",
+    ) -> Run:
+        """A new run in a new folder; in memory only, if there is none.
+
+        Args:
+            config: what to search, and how; see `arz.preset`.
+            seed: what all random numbers come from.
+            folder: where; it must not exist yet.
+            preset: the name of the configuration, for people.
+
+        Raises:
+            ValueError: something is out of range, or the folder exists.
+        """
+        if not 0 <= seed <= MASK:
+            raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
+        facts = {
+            "arz": version("arz"),
+            "python": platform.python_version(),
+            "instruction_set": core.INSTRUCTION_SET,
+            "created": time.strftime("%Y-%m-%d %H:%M:%S"),
+            "preset": preset,
+            "config": configs.render(config),
+            "seed": seed,
+            "budget": config.limits.budget,
+            "target": config.limits.target,
+            "status": "new",
+            "seconds": 0.0,
+        }
+        return cls(Store.create(folder, facts))
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Run:
+        """An existing run.
+
+        Raises:
+            RunError: there is none, or it is damaged.
+        """
+        return cls(Store.open(folder))
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._store.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- what there is ----
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the run is."""
+        return self._store.folder
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known about the run."""
+        return self._store.facts()
+
+    @property
+    def metrics(self) -> dict[str, NDArray[np.float64]]:
+        """How it went: arrays of equal length, one entry per selection."""
+        return self._store.columns("metrics", "evaluations")
+
+    @property
+    def champions(self) -> list[dict[str, Any]]:
+        """Every program that was the best so far, the last one best: number, evaluations, fitness, score, program."""
+        return self._store.rows("champions", "evaluations")
+
+    @property
+    def individuals(self) -> list[dict[str, Any]]:
+        """The lineage that is kept: number, parent, mutation, life, fitness."""
+        return self._store.rows("individuals", "number")
+
+    @property
+    def champion(self) -> Program:
+        """The best program so far, by its score on the selection episodes.
+
+        Raises:
+            RunError: there is none yet.
+        """
+        found = self.champions
+        if not found:
+            raise RunError(f"{self.folder or 'the run'} has no champion yet: evolve it for longer with arz resume")
+        return parse_program(str(found[-1]["program"]), f"champion of {self.folder}")
+
+    def policy(self) -> Policy:
+        """The champion as a policy."""
+        return Policy(self.champion)
+
+    # ---- evolving ----
+
+    def extend(self, budget: str | Budget | None = None, target: float | None = None) -> None:
+        """Changes when the run ends."""
+        if budget is not None:
+            self.budget = budget if isinstance(budget, Budget) else Budget.parse(budget)
+        if target is not None:
+            self.target = target
+        self._store.lock()
+        with self._store.transaction():
+            self._store.set_facts({"budget": str(self.budget), "target": self.target})
+
+    def evolve(
+        self,
+        *,
+        threads: int | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    ) -> str:
+        """Evolves until the budget is spent or the target reached; goes on where it stopped.
+
+        The result does not depend on the threads, nor on how often the run was interrupted.
+
+        Args:
+            threads: how many to use, all by default.
+            on_progress: called now and then.
+            should_stop: asked between batches; when it says yes, the run is saved and can go on later.
+            checkpoint_seconds: how often to save.
+
+        Returns:
+            Why it ended: "budget", "target" or "stopped".
+
+        Raises:
+            RunError: another process evolves this run, or it cannot be written.
+        """
+        self._store.lock()
+        used = available_threads() if threads is None else threads
+        session = Session(self._store, self.config, self.seed, self.budget, self.target, used)
+        saved = time.monotonic()
+        while True:
+            reason = session.reason_to_end() or ("stopped" if should_stop is not None and should_stop() else "")
+            if reason:
+                session.save(reason)
+                return reason
+            metrics = session.advance()
+            if metrics is not None and on_progress is not None:
+                on_progress(session.progress(metrics))
+            if time.monotonic() - saved >= checkpoint_seconds:
+                session.save("running")
+                saved = time.monotonic()
+
+    # ---- testing ----
+
+    @property
+    def tests(self) -> list[dict[str, Any]]:
+        """Stored test results: champion, change, task, variant, seed, episodes, mean, completed, returns."""
+        return self._store.rows("tests")
+
+    def test(
+        self, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None, **variant: Any
+    ) -> list[Assessment]:
+        """Tests the champion on the five tasks, changing suddenly and continuously, and stores the results.
+
+        Args:
+            episodes: how many of each.
+            seed: which; the same ones for every program.
+            threads: how many to use, all by default.
+            **variant: fields of the task that shall differ from the run's.
+        """
+        task = replace(self.config.task, **variant)
+        results = assess(self.champion, task, episodes=episodes, seed=seed, threads=threads)
+        number = self.champions[-1]["number"]
+        rest = {name: value for name, value in asdict(task).items() if name not in ("change", "parameters")}
+        rows = [
+            {
+                "champion": number,
+                "change": result.change,
+                "task": result.task,
+                "variant": json.dumps(rest),
+                "seed": seed,
+                "episodes": episodes,
+                "mean": result.mean,
+                "completed": result.completed,
+                "returns": result.returns.tobytes(),
+            }
+            for result in results
+        ]
+        with self._store.transaction():
+            self._store.add_rows("tests", rows)
+        return results

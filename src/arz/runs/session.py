@@ -1,0 +1,155 @@
+"""The search of a run while it runs: from the checkpoint on disk to the next one."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.native import core
+from arz.program import Batch, Memory
+from arz.runs.budget import Budget
+from arz.runs.config import Config
+from arz.runs.lineage import Lineage
+from arz.runs.problem import ProgramProblem
+from arz.runs.store import RunError, Store
+from arz.search.regularized import Counters, Metrics, Regularized
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands."""
+
+    metrics: Metrics
+    seconds: float
+    """Time spent so far, in all sessions."""
+    spent: float
+    """The share of the budget that is used up."""
+    evaluations_per_second: float
+    """Of this session."""
+    steps_per_second: float
+
+
+class Session:
+    """The search of a run while it runs: between the checkpoint and the next one."""
+
+    def __init__(self, store: Store, config: Config, seed: int, budget: Budget, target: float, threads: int) -> None:
+        self._store = store
+        self._budget, self._target = budget, target
+        self._memory, self._names = config.registers, config.variation.names
+        settings, limit = config.search, config.limits.lineage
+        problem = ProgramProblem(self._memory, config.variation, config.task, threads, settings.functional_cache)
+        self._search: Regularized[Batch] = Regularized(problem, settings, seed)
+        self._metrics: list[dict[str, Any]] = []
+        self._champions: list[dict[str, Any]] = []
+        self._roots = [int(row["number"]) for row in store.rows("champions", "evaluations")]
+        self._restore()
+        self._lineage = Lineage(limit, store.lineage(self._names))
+        self._before = float(store.facts()["seconds"])
+        self._began = time.monotonic()
+        self._at_begin = (self._search.counters.evaluations, self._search.counters.steps)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent, in all sessions."""
+        return self._before + time.monotonic() - self._began
+
+    def reason_to_end(self) -> str:
+        """Why the run is over; nothing if it is not."""
+        count = self._search.counters
+        if count.champion_score >= self._target:
+            return "target"
+        return "budget" if self._budget.spent(count.evaluations, count.steps, self.seconds) >= 1 else ""
+
+    def advance(self) -> Metrics | None:
+        """One batch."""
+        before = self._search.counters.champion_score
+        births, metrics = self._search.advance()
+        self._lineage.add(births)
+        if metrics is not None:
+            self._metrics.append({**asdict(metrics), "seconds": self.seconds})
+            if metrics.champion_score > before:
+                self._note_champion()
+        if self._lineage.is_crowded:
+            self._lineage.prune(self._living())
+        return metrics
+
+    def progress(self, metrics: Metrics) -> Progress:
+        """Where the run stands."""
+        passed = max(time.monotonic() - self._began, 1e-9)
+        return Progress(
+            metrics=metrics,
+            seconds=self.seconds,
+            spent=self._budget.spent(metrics.evaluations, metrics.steps, self.seconds),
+            evaluations_per_second=(metrics.evaluations - self._at_begin[0]) / passed,
+            steps_per_second=(metrics.steps - self._at_begin[1]) / passed,
+        )
+
+    def _note_champion(self) -> None:
+        count = self._search.counters
+        assert self._search.champion is not None
+        self._roots.append(count.champion)
+        self._champions.append(
+            {
+                "number": count.champion,
+                "evaluations": count.evaluations,
+                "fitness": count.champion_fitness,
+                "score": count.champion_score,
+                "program": str(self._search.champion[0]),
+            }
+        )
+
+    def _living(self) -> NDArray[np.int64]:
+        return np.concatenate([self._search.numbers, np.array(self._roots, np.int64)])
+
+    # ---- checkpoints ----
+
+    def save(self, status: str) -> None:
+        """Writes everything since the last checkpoint, and a new one, at once."""
+        search = self._search
+        arrays = {"fitness": search.fitness, "numbers": search.numbers}
+        arrays |= _packed("population", search.population) | _packed("champion", search.champion)
+        arrays |= {f"cache_{name}": array for name, array in search.cache.contents().items()}
+        with self._store.transaction():
+            self._store.add_rows("metrics", self._metrics)
+            self._store.add_rows("champions", self._champions)
+            self._store.change_lineage(self._lineage.difference(self._living()), self._names)
+            self._store.set_checkpoint(arrays)
+            facts = {"status": status, "seconds": self.seconds, "counters": asdict(search.counters)}
+            self._store.set_facts(facts)
+        self._metrics, self._champions = [], []
+
+    def _restore(self) -> None:
+        arrays, counters = self._store.checkpoint(), self._store.facts().get("counters")
+        if not arrays or counters is None:
+            return
+        search = self._search
+        try:
+            search.counters = Counters(**counters)
+            search.fitness, search.numbers = arrays["fitness"], arrays["numbers"]
+            search.population = _unpacked("population", arrays, self._memory)
+            search.champion = _unpacked("champion", arrays, self._memory)
+            search.cache.restore(arrays["cache_keys"], arrays["cache_values"])
+        except (KeyError, TypeError, ValueError) as error:
+            why = str(error).splitlines()[0]
+            raise RunError(f"{self._store.folder} is damaged: its checkpoint cannot be used ({why})") from None
+        living = 0 if search.population is None else len(search.population)
+        if not len(search.fitness) == len(search.numbers) == living:
+            raise RunError(f"{self._store.folder} is damaged: its checkpoint contradicts itself")
+
+
+PARTS = ("instructions", "lengths", "cadfs", "images")
+
+
+def _packed(name: str, batch: Batch | None) -> dict[str, NDArray[Any]]:
+    arrays: list[NDArray[Any]] = [] if batch is None else list(batch.core.arrays())
+    return {f"{name}_{part}": array for part, array in zip(PARTS, arrays, strict=False)}
+
+
+def _unpacked(name: str, arrays: dict[str, NDArray[Any]], memory: Memory) -> Batch | None:
+    if f"{name}_cadfs" not in arrays:
+        return None
+    return Batch(memory, core.batch(memory.native, *(arrays[f"{name}_{part}"] for part in PARTS)))

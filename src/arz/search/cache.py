@@ -1,0 +1,63 @@
+"""The cache of scores: what was scored before is not scored again.
+
+Genomes are known by their fingerprints. With exact fingerprints (the code that matters) the cache never changes a
+result; with functional ones (actions on fixed observations) it hits more often and sometimes falsely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.native import core
+
+Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+class ScoreCache:
+    """Fitness and cost of the genomes seen last; the least recently used goes first.
+
+    Args:
+        capacity: how many to keep; 0 keeps none.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._core = core.Cache(max(capacity, 1), 2)
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def score(
+        self, fingerprints: NDArray[np.uint64], compute: Callable[[NDArray[np.int64]], Scores]
+    ) -> tuple[NDArray[np.float64], float, int]:
+        """The fitness of each, the steps that were spent now, and how many were known already.
+
+        `compute` gets the positions of those that are not known, each fingerprint once.
+        """
+        count = len(fingerprints)
+        if self.capacity < count:
+            fitness, steps = compute(np.arange(count))
+            return fitness, float(steps.sum()), 0
+        values, missing = self._core.look_up(fingerprints)
+        if len(missing) == 0:
+            return np.ascontiguousarray(values[:, 0]), 0.0, count
+        fitness, steps = compute(missing)
+        self._core.insert(fingerprints[missing], np.stack([fitness, steps], axis=1))
+        values[missing, 0] = fitness
+        if np.isnan(values[:, 0]).any():  # the same one twice among the new
+            values, _ = self._core.look_up(fingerprints)
+        return np.ascontiguousarray(values[:, 0]), float(steps.sum()), count - len(missing)
+
+    def contents(self) -> dict[str, NDArray[Any]]:
+        """Everything, the least recently used first."""
+        keys, values = self._core.contents()
+        return {"keys": keys, "values": values}
+
+    def restore(self, keys: NDArray[np.uint64], values: NDArray[np.float64]) -> None:
+        """Makes the cache equal to the one whose contents these are."""
+        self._core.clear()
+        self._core.insert(keys, values)

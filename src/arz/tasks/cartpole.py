@@ -1,0 +1,112 @@
+"""Cataclysmic Cartpole: a pole on a cart, whose track tilts, motor weakens and joints wear out as it runs.
+
+The paper's task (section "Cataclysmic Cartpole Environment" and its supplement). `docs/cartpole.md` has the physics,
+the schedules and how the paper is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from arz.names import did_you_mean
+from arz.native import core
+
+PARAMETERS = tuple(name for name, *_ in core.CARTPOLE_CHANGES[:3])
+"""What can change: force, damping, track_angle."""
+
+NAMED: dict[str, tuple[str, ...]] = {"stationary": (), **{name: (name,) for name in PARAMETERS}, "all": PARAMETERS}
+"""The paper's five tasks: which parameters change."""
+
+CHANGES = ("none", "sudden", "continuous")
+"""How parameters change: not at all, at once, or in a straight line over a window of time."""
+
+TRUTH = core.CARTPOLE_TRUTH
+"""What there is to know about an episode at each step; a policy sees only the first four."""
+
+
+@dataclass(frozen=True)
+class Cartpole:
+    """A variant of Cataclysmic Cartpole.
+
+    Raises:
+        ValueError: a name is unknown, or a number is out of range.
+    """
+
+    change: str = "continuous"
+    """How parameters change: none, sudden or continuous."""
+    parameters: tuple[str, ...] = PARAMETERS
+    """Which parameters change: a list of force, damping and track_angle, or the name of a task (stationary, force,
+    damping, track_angle, all)."""
+    x_limit: float = 0.4
+    """The episode ends when the cart is farther than this from the middle (m)."""
+    partial_observability: bool = False
+    """The policy sees zeros in place of x and theta."""
+    actuator_noise: bool = False
+    """Noise is added to the action; its mean drifts within [-2, 2] on a continuous schedule of its own."""
+    noise_sigma: float = 0.1
+    """Standard deviation of the noise on the action."""
+    steps: int = 1000
+    """Time steps of an episode, 1/60 s each."""
+
+    def __post_init__(self) -> None:
+        for name in ("x_limit", "noise_sigma"):
+            if not isinstance(getattr(self, name), int | float) or not abs(getattr(self, name)) < 1e300:
+                raise ValueError(f"{name} must be a number, not {getattr(self, name)!r}")
+        for name in ("partial_observability", "actuator_noise"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
+        if not isinstance(self.steps, int) or isinstance(self.steps, bool) or not 1 <= self.steps <= 1_000_000:
+            raise ValueError(f"steps must be a whole number from 1 to 1000000, not {self.steps!r}")
+        if self.change not in CHANGES:
+            hint = did_you_mean(str(self.change), CHANGES)
+            raise ValueError(f"change must be one of {', '.join(CHANGES)}, not {self.change!r}.{hint}")
+        chosen = self.parameters
+        if isinstance(chosen, str):
+            if chosen not in NAMED:
+                there = f"there are {', '.join(NAMED)}"
+                raise ValueError(f"there is no cartpole task called {chosen!r}; {there}.{did_you_mean(chosen, NAMED)}")
+            chosen = NAMED[chosen]
+        if not isinstance(chosen, list | tuple | set | frozenset):
+            raise ValueError(f"parameters must be a list of names or the name of a task, not {chosen!r}")
+        for name in chosen:
+            if name not in PARAMETERS:
+                known = ", ".join(PARAMETERS)
+                hint = did_you_mean(str(name), PARAMETERS)
+                raise ValueError(f"parameters must be among {known}, not {name!r}.{hint}")
+        object.__setattr__(self, "parameters", tuple(name for name in PARAMETERS if name in chosen))
+        _ = self.native  # refuses what is out of range
+
+    observations = 4
+    actions = 1
+
+    @cached_property
+    def native(self) -> core.CartpoleSettings:
+        """The same, as the native core knows it."""
+        changes = [self.change != "none" and name in self.parameters for name in PARAMETERS]
+        return core.cartpole_settings(
+            self.change == "continuous",
+            changes,
+            self.partial_observability,
+            self.actuator_noise,
+            float(self.noise_sigma),
+            float(self.x_limit),
+            self.steps,
+        )
+
+    @property
+    def name(self) -> str:
+        """For people: what changes, and how."""
+        changing = self.parameters if self.change != "none" else ()
+        what = next((name for name, chosen in NAMED.items() if chosen == changing), " + ".join(changing))
+        parts = [what if not changing else f"{what}, {self.change}"]
+        parts += ["partial observability"] * self.partial_observability + ["actuator noise"] * self.actuator_noise
+        return ", ".join(parts) + (f", x limit {self.x_limit:g}" if self.x_limit != Cartpole.x_limit else "")
+
+    def test_suite(self) -> dict[tuple[str, str], Cartpole]:
+        """What `arz test` runs: the five tasks, changing suddenly and continuously, in this variant otherwise."""
+        return {
+            (change, name): replace(self, change=change, parameters=chosen)
+            for change in CHANGES[1:]
+            for name, chosen in NAMED.items()
+        }

@@ -1,0 +1,122 @@
+"""What a person sees in the terminal while a run runs, and tables."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
+
+from arz.runs.session import Progress as Standing
+
+PLAIN_SECONDS = 10.0
+
+
+def console() -> Console:
+    """Where results go."""
+    return Console(file=sys.stdout, soft_wrap=True, highlight=False)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table: the first column is text, the others are numbers."""
+    made = Table(title=title, title_justify="left", title_style="bold")
+    for number, name in enumerate(columns):
+        made.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Lets Ctrl-C (or a termination signal) end the work in an orderly way: gives what to ask between batches.
+
+    The second Ctrl-C ends it at once.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set
+        return
+
+    def ask(number: int, _: Any) -> None:
+        if asked.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def showing(title: str, quiet: bool) -> Iterator[Callable[[Standing], None]]:
+    """Shows how a run stands: a bar on a terminal, a line now and then elsewhere, nothing if quiet."""
+    if quiet:
+        yield lambda _: None
+        return
+    out = Console(stderr=True, highlight=False, soft_wrap=True)
+    if not out.is_terminal:
+        yield _plain(out)
+        return
+    bar = Progress(
+        TextColumn(title),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[state]}"),
+        console=out,
+        transient=True,
+        refresh_per_second=4,
+    )
+    with bar:
+        task = bar.add_task("", total=1.0, state="starting")
+        yield lambda standing: bar.update(task, completed=min(standing.spent, 1.0), state=describe(standing))
+
+
+def _plain(out: Console) -> Callable[[Standing], None]:
+    last = time.monotonic() - PLAIN_SECONDS + 2.0
+
+    def show(standing: Standing) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PLAIN_SECONDS:
+            last = time.monotonic()
+            out.print(f"{100 * standing.spent:3.0f} %  {describe(standing)}")
+
+    return show
+
+
+def describe(standing: Standing) -> str:
+    """One line on how a run stands."""
+    metrics = standing.metrics
+    left = standing.seconds * (1 / standing.spent - 1) if standing.spent > 0 else 0.0
+    return (
+        f"best {metrics.champion_score:.0f}  this life {metrics.life_score:.0f}  mean {metrics.mean_fitness:.0f}  "
+        f"{_short(standing.evaluations_per_second)} eval/s  {_short(standing.steps_per_second)} steps/s  "
+        f"hits {metrics.hits / max(metrics.evaluations, 1):.0%}  restarts {metrics.restarts}  left {duration(left)}"
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time for people."""
+    seconds = max(0, round(seconds))
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m{seconds % 60:02}s"
+    return f"{seconds // 3600}h{seconds % 3600 // 60:02}m"
+
+
+def _short(number: float) -> str:
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}"
+    return f"{number:.0f}"

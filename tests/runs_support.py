@@ -1,0 +1,51 @@
+"""Small runs for tests, and everything that is in the file of a run but the times."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import arz
+from arz.runs.config import Config
+
+ARZ = str(Path(sys.executable).parent / "arz")
+
+SMALL: dict[str, Any] = {
+    "population": 40,
+    "lag": 20,
+    "tournament": 5,
+    "episodes": 8,
+    "select_every": 200,
+    "selection_episodes": 16,
+    "restart_after": 3000,
+    "steps": 300,
+    "lineage": 500,
+    "cache": 2000,
+}
+
+
+def small(budget: str = "6000", **changes: Any) -> Config:
+    return arz.preset("cartpole", **{**SMALL, "budget": budget, **changes})
+
+
+def small_options(budget: str = "6000") -> list[str]:
+    fields = {**SMALL, "budget": budget}
+    return [word for name, value in fields.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def content(folder: str | Path) -> dict[str, Any]:
+    """Everything in the file of a run but the times."""
+    connection = sqlite3.connect(Path(folder) / "run.sqlite")
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found: dict[str, Any] = {}
+    for table in tables:
+        cursor = connection.execute(f"SELECT * FROM {table}")
+        names = [column[0] for column in cursor.description]
+        rows = [{name: value for name, value in zip(names, row, strict=True) if name != "seconds"} for row in cursor]
+        if table == "facts":
+            rows = [row for row in rows if row["name"] not in ("created", "seconds")]
+        found[table] = sorted(rows, key=repr)
+    connection.close()
+    return found

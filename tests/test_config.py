@@ -1,0 +1,100 @@
+"""Configurations: TOML and back, overrides, presets, budgets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import arz
+from arz.runs import config
+from arz.runs.budget import Budget
+from arz.runs.config import Config
+
+
+@pytest.mark.parametrize("name", config.preset_names())
+def test_presets_load_and_say_everything_again(name: str) -> None:
+    loaded = config.load(name)
+    text = config.render(loaded)
+    assert config.parse(text) == loaded
+    assert config.render(config.parse(text)) == text
+
+
+def test_overrides_know_fields_by_their_own_names() -> None:
+    changed = arz.preset(
+        "cartpole", population=400, insert_instruction=0.25, parameters="force", stateful=False, x_limit=1
+    )
+    assert (changed.search.population, changed.variation.weights.insert_instruction) == (400, 0.25)
+    assert (changed.task.parameters, changed.memory.stateful, changed.task.x_limit) == (("force",), False, 1.0)
+    assert config.parse(config.render(changed)) == changed
+    untouched = arz.preset("cartpole")
+    assert arz.preset("cartpole", population=untouched.search.population) == untouched
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[search]\npopulatoin = 3", "there is no field 'search.populatoin' in a configuration. Did you mean 'population'?"),
+        ("[serch]\npopulation = 3", "there is no table 'serch' in a configuration. Did you mean 'search'?"),
+        ("[search]\npopulation = 'many'", "search.population must be a whole number, not 'many'"),
+        ("[search]\npopulation = true", "search.population must be a whole number, not True"),
+        ("[search]\npopulation = 0", "population must be a whole number of at least 2, not 0"),
+        ("[memory]\nstateful = 1", "memory.stateful must be true or false, not 1"),
+        ("[memory]\nscalars = 2", "scalars must be 4 to 64, not 2"),
+        ("[task]\nx_limit = 'far'", "task.x_limit must be a number, not 'far'"),
+        ("[task]\nchange = 'suddn'", "Did you mean 'sudden'?"),
+        ("[task]\nparameters = ['wind']", "parameters must be among force, damping, track_angle, not 'wind'"),
+        ("[variation.weights]\nmutate = 1", "there is no field 'variation.weights.mutate' in a configuration."),
+        ("[variation]\nop_weights = {scalar_sine = 1}", "there is no op called 'scalar_sine'. Did you mean"),
+        ("[limits]\nbudget = 'long'", "a budget is a number of evaluations"),
+        ("search = 3", "search must be a table, not 3"),
+        ("[search\n", "Expected ']'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_sentence(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match="configuration: ") as error:
+        config.parse(text)
+    assert complaint in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_presets_and_fields_are_refused_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no preset 'cartpol'.*Did you mean 'cartpole'"):
+        arz.preset("cartpol")
+    with pytest.raises(ValueError, match="there is no field 'popul'"):
+        arz.preset("cartpole", popul=3)
+    (tmp_path / "bad.toml").write_bytes(b"\xff")
+    with pytest.raises(ValueError, match="expected text in UTF-8"):
+        config.load(tmp_path / "bad.toml")
+    with pytest.raises(FileNotFoundError):
+        config.load(tmp_path / "none.toml")
+
+
+def test_every_field_is_explained() -> None:
+    for name, path in config.field_paths().items():
+        assert len(config.field_help(path)) > 5, name
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "amount", "shown"),
+    [("2000000", "evaluations", 2e6, "2M evaluations"), ("2M", "evaluations", 2e6, "2M evaluations"),
+     ("1.5k evaluations", "evaluations", 1500, "1.5k evaluations"), ("5G steps", "steps", 5e9, "5G steps"),
+     ("1e9steps", "steps", 1e9, "1G steps"), ("90s", "seconds", 90, "90s"), ("3m", "seconds", 180, "3m"), ("2h", "seconds", 7200, "2h"),
+     ("123456", "evaluations", 123456, "123.456k evaluations"), ("1234567", "evaluations", 1234567, "1234567 evaluations")],
+)  # fmt: skip
+def test_budgets_read_as_people_write_them(text: str, kind: str, amount: float, shown: str) -> None:
+    budget = Budget.parse(text)
+    assert (budget.kind, budget.amount) == (kind, amount)
+    assert str(budget) == shown
+    assert Budget.parse(str(budget)) == budget
+    assert budget.spent(*(int(amount),) * 2, amount) == 1.0
+
+
+@pytest.mark.parametrize("text", ["", "long", "-3", "0", "3 weeks", "2Ms", "inf", "nan", "1e300"])
+def test_what_is_no_budget_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="a budget"):
+        Budget.parse(text)
+
+
+def test_the_default_is_a_configuration() -> None:
+    assert config.parse("") == Config()

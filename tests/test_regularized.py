@@ -1,0 +1,243 @@
+"""Regularized evolution on a toy problem: it knows nothing of programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from arz.search.cache import ScoreCache
+from arz.search.regularized import NO_PARENT, Births, Metrics, Regularized, Settings
+from arz.streams import Stream
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Genomes that are single numbers."""
+
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __add__(self, other: Numbers) -> Numbers:
+        return Numbers(np.concatenate([self.values, other.values]))
+
+    def take(self, indices: NDArray[np.int64]) -> Numbers:
+        return Numbers(self.values[indices])
+
+
+@dataclass
+class Near:
+    """Find a number near 10, in steps of 0.5, where each episode shifts the goal a little."""
+
+    asked: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+
+    def random(self, keys: NDArray[np.uint64]) -> Numbers:
+        return Numbers(np.array([round(2 * Stream(int(key)).uniform(-5, 5)) / 2 for key in keys]))
+
+    def vary(
+        self, genomes: Numbers, parents: NDArray[np.int64], keys: NDArray[np.uint64]
+    ) -> tuple[Numbers, NDArray[np.uint8]]:
+        moves = np.array([Stream(int(key)).below(2) for key in keys])
+        return Numbers(genomes.values[parents] + np.where(moves == 1, 0.5, -0.5)), moves.astype(np.uint8)
+
+    def fingerprints(self, genomes: Numbers) -> NDArray[np.uint64]:
+        bits = genomes.values.view(np.uint64)
+        return np.stack([bits, ~bits], axis=1)
+
+    def score(self, genomes: Numbers, episodes: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self.asked.append((len(genomes), tuple(episodes.tolist())))
+        shifts = np.array([Stream(int(key)).uniform(-0.1, 0.1) for key in episodes])
+        fitness = -np.abs(genomes.values[:, None] - 10 - shifts).mean(axis=1)
+        return fitness, np.full(len(genomes), float(len(episodes)))
+
+
+SMALL: dict[str, Any] = {
+    "population": 20,
+    "tournament": 3,
+    "lag": 5,
+    "episodes": 4,
+    "select_every": 50,
+    "selection_episodes": 8,
+    "cache": 1000,
+    "restart_after": 0,
+    "restart_improvement": 0.0,
+}
+
+
+def search(seed: int = 1, **changes: Any) -> tuple[Regularized[Numbers], Near]:
+    problem = Near()
+    return Regularized(problem, Settings(**{**SMALL, **changes}), seed), problem
+
+
+def run(batches: int, seed: int = 1, **changes: Any) -> tuple[Regularized[Numbers], list[Births], list[Metrics]]:
+    made, _ = search(seed, **changes)
+    births, metrics = [], []
+    for _ in range(batches):
+        born, measured = made.advance()
+        births.append(born)
+        metrics += [measured] if measured else []
+    return made, births, metrics
+
+
+def test_it_finds_the_goal() -> None:
+    made, _, metrics = run(300)
+    assert made.champion is not None
+    assert abs(made.champion.values[0] - 10) <= 0.5
+    scores = [m.champion_score for m in metrics]
+    assert scores == sorted(scores)
+
+
+def test_children_choose_from_the_population_before_their_batch_and_enter_in_order() -> None:
+    made, births, _ = run(100)
+    alive = set(range(20))
+    number = 20
+    assert np.all(births[0].parents == NO_PARENT)
+    for born in births[1:]:
+        assert born.first == number
+        assert set(born.parents.tolist()) <= alive
+        newcomers = range(number, number + 5)
+        alive = set(sorted(alive)[5:]) | set(newcomers)
+        number += 5
+    assert made.numbers.tolist() == sorted(alive)
+
+
+def test_the_oldest_die_and_the_living_keep_their_fitness() -> None:
+    made, births, _ = run(30)
+    assert len(made.fitness) == len(made.numbers) == 20
+    known = {born.first + i: f for born in births for i, f in enumerate(born.fitness.tolist())}
+    assert [known[n] for n in made.numbers.tolist()] == made.fitness.tolist()
+
+
+def test_parents_are_winners_of_tournaments() -> None:
+    _, births, _ = run(200, tournament=15)
+    _, others, _ = run(200, tournament=1)
+
+    def rank(made: list[Births]) -> float:
+        fitness = np.concatenate([born.fitness for born in made])
+        ranks = []
+        for born in made[1:40]:
+            living = fitness[born.first - 20 : born.first]
+            ranks += [np.mean(living <= fitness[parent]) for parent in born.parents]
+        return float(np.mean(ranks))
+
+    assert rank(births) > 0.9
+    assert 0.4 < rank(others) < 0.75  # a tournament of one is a draw
+
+
+def test_the_same_seed_gives_the_same_search() -> None:
+    one, births, metrics = run(100)
+    two, again, measured = run(100)
+    assert metrics == measured
+    assert all(np.array_equal(a.parents, b.parents) for a, b in zip(births, again, strict=True))
+    assert run(100, seed=2)[0].population.values.tolist() != one.population.values.tolist()  # type: ignore[union-attr]
+    assert one.population.values.tolist() == two.population.values.tolist()  # type: ignore[union-attr]
+
+
+def test_the_exact_cache_changes_nothing_but_the_work() -> None:
+    with_cache, births, metrics = run(200)
+    without, others, measured = run(200, cache=0)
+    assert [b.fitness.tolist() for b in births] == [b.fitness.tolist() for b in others]
+    assert [m.champion_score for m in metrics] == [m.champion_score for m in measured]
+    assert with_cache.counters.hits > 500
+    assert without.counters.hits == 0
+    assert with_cache.counters.steps < without.counters.steps / 2
+
+
+def test_each_genome_is_scored_once_even_within_a_batch() -> None:
+    made, problem = search()
+    for _ in range(50):
+        made.advance()
+    scored = sum(count for count, episodes in problem.asked if len(episodes) == 4)
+    assert scored == made.counters.evaluations - made.counters.hits
+
+
+def test_fitness_and_selection_episodes_are_disjoint_and_selection_ones_stay() -> None:
+    made, problem = search(resample_every=50)
+    for _ in range(100):
+        made.advance()
+    fitness = [set(episodes) for _, episodes in problem.asked if len(episodes) == 4]
+    selection = [set(episodes) for _, episodes in problem.asked if len(episodes) == 8]
+    assert len({frozenset(episodes) for episodes in selection}) == 1
+    assert set.union(*fitness).isdisjoint(selection[0])
+    assert len({frozenset(episodes) for episodes in fitness}) == 520 // 50 + 1
+
+
+def test_resampling_draws_new_episodes_after_so_many_children_and_scores_the_living_again() -> None:
+    made, problem = search(resample_every=50, cache=0)
+    sets = []
+    for _ in range(30):
+        made.advance()
+        sets.append([episodes for _, episodes in problem.asked if len(episodes) == 4][-1])
+        current = made.problem.score(made.population, np.array(sets[-1], np.uint64))[0]  # type: ignore[arg-type]
+        problem.asked.pop()
+        assert np.array_equal(current, made.fitness)
+    assert len(set(sets)) == (made.counters.evaluations // 50) + 1
+    kept, problem = search(resample_every=50, rescore=False, cache=0)
+    for _ in range(30):
+        kept.advance()
+    assert all(count in (5, 20, 2) for count, _ in problem.asked)
+    assert sum(count == 20 for count, _ in problem.asked) == 1
+
+
+def test_it_starts_anew_when_stuck_and_keeps_the_best() -> None:
+    made, births, metrics = run(2000, restart_after=500)
+    assert made.counters.restarts >= 2
+    lives = [born.life for born in births]
+    assert lives == sorted(lives)
+    for before, after in pairwise(births):
+        if after.life > before.life:
+            assert np.all(after.parents == NO_PARENT)
+    assert metrics[-1].champion_score == max(m.champion_score for m in metrics)
+    assert run(2000)[0].counters.restarts == 0
+
+
+def test_a_hurdle_saves_work() -> None:
+    plain, _, _ = run(300, cache=0, episodes=8)
+    hurdled, births, _ = run(300, cache=0, episodes=8, hurdle_episodes=2, hurdle_quantile=0.75)
+    assert hurdled.counters.steps < 0.8 * plain.counters.steps
+    assert np.isfinite(np.concatenate([b.fitness for b in births])).all()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"population": 1}, {"tournament": 0}, {"lag": 0}, {"lag": 21}, {"episodes": 0}, {"cache": -1}, {"hurdle_episodes": 4},
+     {"hurdle_quantile": 1.5}, {"restart_improvement": -1.0}, {"select_every": 0}],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused_by_name(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        Settings(**{**SMALL, **changes})
+
+
+def test_the_cache_forgets_the_least_recently_used() -> None:
+    cache = ScoreCache(3)
+    asked: list[int] = []
+
+    def score(*marks: int) -> list[float]:
+        keys = np.array([[mark, mark] for mark in marks], np.uint64)
+
+        def compute(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            chosen = [marks[i] for i in positions]
+            asked.extend(chosen)
+            return np.array(chosen, float), np.ones(len(chosen))
+
+        return [float(value) for value in cache.score(keys, compute)[0]]
+
+    assert score(1, 2, 3) == [1, 2, 3]
+    assert score(1, 1) == [1, 1]
+    assert score(4, 4) == [4, 4]  # forgets 2, the oldest in use
+    assert asked == [1, 2, 3, 4]
+    assert score(2, 1) == [2, 1]  # forgets 3
+    assert asked == [1, 2, 3, 4, 2]
+    contents = cache.contents()
+    other = ScoreCache(3)
+    other.restore(contents["keys"], contents["values"])
+    assert np.array_equal(other.contents()["keys"], contents["keys"])
+    assert contents["keys"][:, 0].tolist() == [4, 1, 2]
+    assert score(1, 2, 3, 4) == [1, 2, 3, 4]  # more than it can hold: all computed
+    assert asked[-4:] == [1, 2, 3, 4]

@@ -1,0 +1,352 @@
+"""Runs: the same whatever the threads and interruptions, safe on disk, refused when damaged."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arz
+from arz.runs.lineage import Lineage
+from arz.runs.run import Run
+from arz.runs.store import RunError
+from arz.search.regularized import NO_PARENT, Births
+from arz.streams import keys
+from arz.vary import Variation, mutate, random_programs
+from tests.runs_support import ARZ, content, small, small_options
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run, evolved on one thread without interruption."""
+    folder = tmp_path_factory.mktemp("runs") / "finished"
+    with arz.evolve(small(), folder=folder, threads=1):
+        pass
+    return folder
+
+
+def test_a_run_evolves_and_tells_what_it_found(finished: Path) -> None:
+    with Run.open(finished) as run:
+        metrics = run.metrics
+        assert metrics["evaluations"][-1] == 6000
+        assert np.all(np.diff(metrics["champion_score"]) >= 0)
+        champion = run.champions[-1]
+        assert champion["score"] == metrics["champion_score"][-1] > 30
+        assert str(run.champion) == champion["program"]
+        results = run.test(episodes=20)
+        assert len(results) == 10
+        assert len(run.tests) == 10
+        assert run.facts["status"] == "budget"
+        assert [path.name for path in finished.iterdir()] == ["run.sqlite"]
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads(finished: Path, tmp_path: Path) -> None:
+    with arz.evolve(small(), folder=tmp_path / "two", threads=2):
+        pass
+    expected = content(finished)
+    found = content(tmp_path / "two")
+    expected["tests"] = found["tests"] = []
+    assert found == expected
+
+
+def test_it_does_not_depend_on_how_often_it_was_saved_or_stopped(finished: Path, tmp_path: Path) -> None:
+    run = Run.create(small(), folder=tmp_path / "often")
+    asked = 0
+
+    def stop_now() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked % 40 == 0
+
+    while run.evolve(threads=1, should_stop=stop_now, checkpoint_seconds=0.0) == "stopped":
+        run.close()
+        run = Run.open(tmp_path / "often")
+    run.close()
+    assert asked > 300
+    expected, found = content(finished), content(tmp_path / "often")
+    expected["tests"] = []
+    for table in expected:
+        kept = [row for row in expected[table] if row.get("name") != "preset"]
+        assert [row for row in found[table] if row.get("name") != "preset"] == kept, table
+
+
+def test_a_finished_run_can_be_extended(finished: Path, tmp_path: Path) -> None:
+    with arz.evolve(small("3000"), folder=tmp_path / "short", threads=2):
+        pass
+    with arz.resume(tmp_path / "short", budget="6k", threads=2) as run:
+        assert run.metrics["evaluations"][-1] == 6000
+    expected, found = content(finished), content(tmp_path / "short")
+    for table in ("metrics", "champions", "individuals", "checkpoint"):
+        assert found[table] == expected[table], table
+
+
+def test_a_target_ends_a_run_early(tmp_path: Path) -> None:
+    with arz.evolve(small("1G", target=35.0), folder=tmp_path / "run") as run:
+        assert run.facts["status"] == "target"
+        assert run.champions[-1]["score"] >= 35
+
+
+@pytest.mark.parametrize("budget", ["2000", "500k steps"])
+def test_budgets_end_a_run_at_the_same_point(budget: str) -> None:
+    one, two = (arz.evolve(small(budget), threads=threads) for threads in (1, 2))
+    assert one.facts["counters"] == two.facts["counters"]
+    kind = "steps" if "steps" in budget else "evaluations"
+    amount = 500_000 if "steps" in budget else 2000
+    assert amount <= one.facts["counters"][kind] < 1.3 * amount
+
+
+def test_a_time_budget_ends_in_time() -> None:
+    began = time.monotonic()
+    arz.evolve(small("1s"))
+    assert 0.9 < time.monotonic() - began < 5
+
+
+def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = arz.evolve(small("1000"))
+    assert run.folder is None
+    assert run.policy().predict(np.zeros(4))[0].shape == (1,)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- killed at any moment ----
+
+
+def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2) -> int:
+    """Evolves in another process that is killed again and again; how often it was killed before it ended."""
+    command = [ARZ, "evolve", "cartpole", *small_options("20k"), "--output", str(folder)]
+    killed = 0
+    for delay in [*delays, 1e9]:
+        if folder.exists():
+            command = [ARZ, "resume", str(folder)]
+        extra = ["--quiet", "--no-test", "--save-every", "0.05", "--threads", str(threads)]
+        process = subprocess.Popen([*command, *extra], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            process.communicate(timeout=delay if delay < 1e9 else 300)
+            assert process.returncode == 0
+            return killed
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            killed += 1
+            if folder.exists() and not (folder / "run.sqlite").exists():
+                folder.rmdir()  # killed between making the folder and the file
+    raise AssertionError
+
+
+def check_kills(tmp_path: Path, count: int, seed: int) -> None:
+    with arz.evolve(small("20k"), folder=tmp_path / "whole", threads=1):
+        pass
+    draw = random.Random(seed)
+    delays = [draw.uniform(0.4, 1.6) for _ in range(count)]
+    assert evolve_and_kill(tmp_path / "killed", delays) >= min(count, 2)
+    expected, found = content(tmp_path / "whole"), content(tmp_path / "killed")
+    for table in ("metrics", "champions", "individuals", "checkpoint"):
+        assert found[table] == expected[table], table
+
+
+def test_kill_9_and_resume_change_nothing(tmp_path: Path) -> None:
+    check_kills(tmp_path, 4, seed=1)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not os.environ.get("ARZ_SOAK"), reason="takes minutes: make soak")
+def test_kill_9_at_thirty_moments_changes_nothing(tmp_path: Path) -> None:
+    for round_number in range(6):
+        folder = tmp_path / str(round_number)
+        folder.mkdir()
+        check_kills(folder, 5, seed=100 + round_number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path, number: int) -> None:
+    folder = tmp_path / "run"
+    command = [ARZ, "evolve", "cartpole", *small_options("1G"), "--output", str(folder), "--save-every", "1000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (folder / "run.sqlite").exists():
+        time.sleep(0.05)
+    time.sleep(1.5)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == f"Stopped and saved. Go on with: arz resume {folder}"
+    assert "Traceback" not in err
+    with Run.open(folder) as run:
+        assert run.facts["counters"]["evaluations"] > 0
+
+
+# ---- two at once, and full disks ----
+
+
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with Run.create(small("1000"), folder=folder) as run:
+        again = subprocess.run([ARZ, "resume", str(folder)], capture_output=True, text=True)
+        assert again.returncode == 2
+        sentence = f"arz: {folder} is being evolved by another process; wait for it to end, or stop it\n"
+        assert again.stderr.endswith(sentence)
+        assert again.stderr.count("\n") <= 2
+        run.evolve()
+    assert subprocess.run([ARZ, "resume", str(folder), "--quiet"], capture_output=True).returncode == 0
+
+
+def test_an_existing_folder_is_never_overwritten(finished: Path) -> None:
+    before = content(finished)
+    with pytest.raises(RunError, match="exists already, and nothing is overwritten"):
+        Run.create(small(), folder=finished)
+    assert content(finished) == before
+
+
+def test_a_full_disk_loses_nothing(finished: Path, tmp_path: Path) -> None:
+    run = Run.create(small(), folder=tmp_path / "run")
+    run.evolve(threads=1, should_stop=lambda: len(run.metrics) > 0, checkpoint_seconds=0.0)
+    connection = run._store._connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages + 20}")
+    with pytest.raises(RunError, match=r"the disk of .*run is full; free some space, then continue with arz resume"):
+        run.evolve(threads=1, checkpoint_seconds=0.0)
+    run.close()
+    with arz.resume(tmp_path / "run", threads=1):
+        pass
+    expected, found = content(finished), content(tmp_path / "run")
+    for table in ("metrics", "champions", "individuals", "checkpoint"):
+        assert found[table] == expected[table], table
+
+
+# ---- damaged ----
+
+
+def damaged(finished: Path, tmp_path: Path, statement: str) -> Path:
+    folder = tmp_path / "damaged"
+    shutil.copytree(finished, folder)
+    connection = sqlite3.connect(folder / "run.sqlite")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("statement", "complaint"),
+    [
+        ("DROP TABLE facts", "is damaged or not a run of arz"),
+        ("DELETE FROM facts WHERE name = 'seed'", "is damaged: its facts lack 'seed'"),
+        ("UPDATE facts SET value = '99' WHERE name = 'format'", "was written by a newer version of arz"),
+        ("UPDATE facts SET value = '\"nonsense = [\"' WHERE name = 'config'", "configuration"),
+        ("UPDATE checkpoint SET type = 'object'", "is damaged: the checkpoint's"),
+        ("UPDATE checkpoint SET data = x'00' WHERE name = 'fitness'", "is damaged: the checkpoint's fitness cannot be read"),
+        ("DELETE FROM checkpoint WHERE name = 'numbers'", "is damaged: its checkpoint cannot be used"),
+        ("UPDATE checkpoint SET data = zeroblob(length(data)), type = 'float64' WHERE name = 'population_lengths'", "is damaged"),
+        ("UPDATE facts SET value = '{\"evaluations\": 1, \"what\": 2}' WHERE name = 'counters'", "is damaged"),
+    ],
+)  # fmt: skip
+def test_a_damaged_run_is_refused_with_a_sentence(
+    finished: Path, tmp_path: Path, statement: str, complaint: str
+) -> None:
+    folder = damaged(finished, tmp_path, statement)
+
+    def go_on() -> None:
+        arz.resume(folder, budget="7k")
+
+    with pytest.raises(ValueError, match=r"damaged|newer version") as error:
+        go_on()
+    assert complaint in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("command", ["show", "test", "plot", "replay", "resume"])
+def test_commands_refuse_garbage_with_one_sentence(finished: Path, tmp_path: Path, command: str) -> None:
+    folder = tmp_path / "garbage"
+    folder.mkdir()
+    (folder / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
+    run = subprocess.run([ARZ, command, str(folder)], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"arz: {folder} ")
+    assert run.stderr.count("\n") == 1
+    whole = (finished / "run.sqlite").read_bytes()
+    (folder / "run.sqlite").write_bytes(whole[: len(whole) // 2 // 4096 * 4096])
+    run = subprocess.run([ARZ, command, str(folder)], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"is not a run: there is no run.sqlite in it"):
+        Run.open(tmp_path)
+
+
+# ---- lineage ----
+
+
+def test_lineage_holds_the_ancestors_of_the_living_and_of_champions(finished: Path) -> None:
+    with Run.open(finished) as run:
+        kept = {row["number"]: row for row in run.individuals}
+        living = np.frombuffer(
+            next(r["data"] for r in content(finished)["checkpoint"] if r["name"] == "numbers"), np.int64
+        )
+        roots = living.tolist() + [row["number"] for row in run.champions]
+    assert len(roots) > 40
+    for root in roots:
+        number = root
+        while number is not None:
+            assert number in kept
+            number = kept[number]["parent"]
+    newest = sorted(kept)[-500:]
+    assert newest == list(range(5500, 6000))
+    assert len(kept) < 3000
+
+
+def test_programs_follow_from_their_lineage(finished: Path) -> None:
+    """Parent, mutation and number say all: the champion can be bred again from its first ancestor."""
+    with Run.open(finished) as run:
+        kept = {row["number"]: row for row in run.individuals}
+        line = [run.champions[-1]["number"]]
+        while kept[line[-1]]["parent"] is not None:
+            line.append(kept[line[-1]]["parent"])
+        line.reverse()
+        variation, seed = run.config.variation, run.seed
+        batch = random_programs(run.config.registers, keys(seed, "random", [line[0]]), variation)
+        for number in line[1:]:
+            batch, applied = mutate(batch, [0], keys(seed, "child", [number]), variation)
+            assert variation.names[int(applied[0])] == kept[number]["mutation"]
+        assert batch[0] == run.champion
+
+
+def test_what_is_kept_does_not_depend_on_when_it_is_pruned() -> None:
+    rng = np.random.default_rng(3)
+    often, seldom = Lineage(50), Lineage(50)
+    for batch in range(100):
+        first = batch * 10
+        low = max(0, first - 30)
+        parents = rng.integers(low, first, 10) if batch else np.full(10, NO_PARENT)
+        births = Births(first, parents, np.zeros(10, np.uint8), rng.normal(size=10), 0)
+        often.add(births)
+        seldom.add(births)
+        living = np.arange(max(0, first - 20), first + 10)
+        often.prune(living)
+    change = seldom.difference(living)
+    kept = often.difference(living)
+    assert np.array_equal(change.new, kept.new)
+    assert 50 <= len(change.new) < 400
+
+
+def test_no_lineage_for_those_who_want_none(tmp_path: Path) -> None:
+    with arz.evolve(small("2000", lineage=0), folder=tmp_path / "run") as run:
+        assert run.individuals == []
+        assert run.champions
+
+
+def test_custom_mutations_keep_their_names(tmp_path: Path) -> None:
+    assert Variation().names[0] == "insert_instruction"
+    with arz.evolve(small("2000"), folder=tmp_path / "run") as run:
+        names = {row["mutation"] for row in run.individuals}
+    assert names <= {None, *Variation().names, "copy"}
+    assert len(names) > 4
