@@ -1,6 +1,5 @@
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,9 @@ import pytest
 import arz
 from arz.cli import main
 from arz.ops import OPS
+from arz.runs import config
+from tests.runs_support import ARZ, content, small_options
 
-ARZ = str(Path(sys.executable).parent / "arz")
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -87,3 +87,199 @@ def test_a_reader_that_has_seen_enough_gets_no_complaint() -> None:
 def test_the_command_is_installed_and_knows_its_version() -> None:
     command = [ARZ, "--version"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"arz {arz.__version__}\n"
+
+
+# ---- runs ----
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli") / "run"
+    done = subprocess.run(
+        [ARZ, "evolve", "cartpole", *small_options(), "--output", str(folder)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "def GetAction(obs, action):" in done.stdout
+    assert "Mean return over 100 test episodes" in done.stdout
+    assert "track_angle" in done.stdout
+    assert done.stderr.startswith(
+        f"{folder}: all, continuous; seed 1; budget 6k evaluations. Ctrl-C stops and saves.\n"
+    )
+    assert done.stderr.splitlines()[-1].startswith("Ended: the budget is spent, after")
+    return folder
+
+
+def test_evolve_leaves_a_run_with_its_figures(run: Path) -> None:
+    assert sorted(path.name for path in run.iterdir()) == ["progress.png", "run.sqlite", "test.png"]
+    for name in ("progress.png", "test.png"):
+        assert (run / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_evolve_for_scripts_prints_json_and_nothing_else(tmp_path: Path) -> None:
+    command = [
+        ARZ,
+        "evolve",
+        "cartpole",
+        *small_options("1000"),
+        "--output",
+        str(tmp_path / "run"),
+        "--json",
+        "--seed",
+        "7",
+    ]
+    done = subprocess.run(
+        [*command, "--quiet", "--no-stateful", "--change", "sudden"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert (found["seed"], found["evaluations"], found["ended"], found["task"]) == (7, 1000, "budget", "all, sudden")
+    assert len(found["tests"]) == 10
+    with arz.Run.open(tmp_path / "run") as made:
+        assert made.config.memory.stateful is False
+        assert made.config == config.override(made.config, {})
+
+
+def test_every_field_of_a_configuration_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["evolve", "--help"])
+    assert end.value.code == 0
+    printed = capsys.readouterr().out
+    for name in config.field_paths():
+        assert f"--{name.replace('_', '-')} " in printed, name
+
+
+def test_new_runs_get_the_next_free_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 2):
+        assert main(["evolve", "cartpole", *small_options("400"), "--quiet", "--no-test"]) == 0
+        assert (tmp_path / "runs" / f"cartpole-00{number}" / "run.sqlite").exists()
+
+
+def test_runs_lists_them(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", str(run.parent)]) == 0
+    printed = capsys.readouterr().out
+    assert str(run.name) in printed
+    assert "finished" in printed
+    assert main(["runs", str(run), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["evaluations"], found["status"]) == (6000, "budget")
+    assert found["test"] > 20
+
+
+def test_show_tells_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(run)]) == 0
+    printed = capsys.readouterr().out
+    assert "all, continuous, seed 1, finished after 6,000 evaluations" in printed
+    assert "# Test, continuous, all:" in printed
+    assert main(["show", str(run), "--config"]) == 0
+    assert config.parse(capsys.readouterr().out).search.population == 40
+    assert main(["show", str(run), "--program"]) == 0
+    with arz.Run.open(run) as made:
+        assert arz.Program.parse(capsys.readouterr().out) == made.champion
+    assert main(["show", str(run), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["run"]["seed"] == 1
+    assert len(found["tests"]) == 10
+
+
+def test_test_takes_runs_and_files(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paper = str(EXAMPLES / "paper_cartpole.arz")
+    assert main(["test", paper, "--episodes", "20", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    scores = {(row["change"], row["task"]): row["mean"] for row in found["tests"]}
+    assert scores["sudden", "all"] > 960
+    assert main(["test", paper, "--episodes", "20", "--partial-observability", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tests"][4]["mean"] != scores["sudden", "all"]
+    figure = tmp_path / "test.svg"
+    assert main(["test", str(run), "--episodes", "5", "--figure", str(figure)]) == 0
+    assert figure.read_text().startswith("<?xml")
+    assert main(["test", str(run), "--episodes", "5", "--figure", str(figure)]) == 2
+    assert "nothing is overwritten" in capsys.readouterr().err
+
+
+def test_plot_and_replay_draw(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", str(run), "--output", str(tmp_path / "p.png")]) == 0
+    assert (tmp_path / "p.png").stat().st_size > 10_000
+    paper = str(EXAMPLES / "paper_cartpole.arz")
+    film = tmp_path / "film.gif"
+    assert main(["replay", paper, "--output", str(film), "--episode", "3", "--change", "sudden", "--every", "20"]) == 0
+    assert film.read_bytes().startswith(b"GIF8")
+    assert film.with_suffix(".png").exists()
+    assert "The episode lasted to its end." in capsys.readouterr().out
+    assert main(["replay", paper, "--output", str(film)]) == 2
+    assert "nothing is overwritten" in capsys.readouterr().err
+
+
+def test_resume_extends_and_says_so(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "longer"
+    folder.mkdir()
+    (folder / "run.sqlite").write_bytes((run / "run.sqlite").read_bytes())
+    assert main(["resume", str(folder), "--budget", "7k", "--quiet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["evaluations"] == 7000
+    assert len(content(folder)["metrics"]) > len(content(run)["metrics"])
+
+
+def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert (
+        main(
+            [
+                "evolve",
+                "cartpole",
+                *small_options("1000"),
+                "--output",
+                str(folder),
+                "--quiet",
+                "--no-test",
+                "--tensorboard",
+            ]
+        )
+        == 0
+    )
+    (log,) = (folder / "tensorboard").iterdir()
+    assert b"champion_score" in log.read_bytes()
+    assert b"mean_fitness" in log.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        (["evolve", "cartpol"], "there is no preset 'cartpol'"),
+        (["evolve", "none.toml"], "none.toml: No such file or directory"),
+        (["evolve", "cartpole", "--popluation", "3"], "there is no option or argument --popluation here. Did you mean '--population'?"),
+        (["evolve", "cartpole", "--population", "many"], "search.population must be a whole number, not 'many'"),
+        (["evolve", "cartpole", "--population", "1"], "population must be a whole number of at least 2, not 1"),
+        (["evolve", "cartpole", "--change", "suddn"], "Did you mean 'sudden'?"),
+        (["evolve", "cartpole", "--budget", "forever"], "a budget is a number of evaluations"),
+        (["evolve", "cartpole", "--seed", "-1"], "a seed is a whole number from 0"),
+        (["evolve", "cartpole", "--threads", "0", "--quiet", "--budget", "10"], "expected 1 to 1024 threads, got 0"),
+        (["resume", "nowhere"], "nowhere is not a run"),
+        (["resume", "x.arz"], "x.arz is a program, not a run"),
+        (["runs", "nowhere"], "there is no folder nowhere"),
+        (["show", "."], ". is not a run"),
+        (["test", "nowhere.arz"], "nowhere.arz: No such file or directory"),
+        (["test", "x.arz", "--episodes", "0"], "--episodes must be at least 1"),
+        (["plot", "nowhere"], "nowhere is not a run"),
+        (["replay", "x.arz", "--change", "suddenly"], "invalid choice: 'suddenly'"),
+        (["dance"], "invalid choice: 'dance'"),
+        ([], "required: COMMAND"),
+    ],
+)  # fmt: skip
+def test_mistakes_with_runs_are_one_sentence(
+    command: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(command)
+    except SystemExit as end:
+        code = int(end.code or 0)
+    printed = capsys.readouterr()
+    assert code == 2
+    assert complaint in printed.err
+    assert printed.err.startswith("arz: ")
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""

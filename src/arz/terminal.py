@@ -20,15 +20,15 @@ PLAIN_SECONDS = 10.0
 
 
 def console() -> Console:
-    """Where results go."""
-    return Console(file=sys.stdout, soft_wrap=True, highlight=False)
+    """Where results go. A file or a pipe has no width: nothing is cut off there."""
+    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table: the first column is text, the others are numbers."""
-    made = Table(title=title, title_justify="left", title_style="bold")
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> Table:
+    """A table of numbers; the first column, and those named, are text."""
+    made = Table(title=title or None, title_justify="left", title_style="bold")
     for number, name in enumerate(columns):
-        made.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)
+        made.add_column(name, justify="left" if number == 0 or name in text else "right", overflow="fold")
     for row in rows:
         made.add_row(*row)
     return made

@@ -17,6 +17,9 @@ from arz.runs.run import Run
 from arz.runs.store import is_run
 from arz.simplify import effective, readable
 
+STATUS = {"budget": "finished", "target": "reached its target", "running": "running, or killed"}
+"""What the status of a run means, where its name does not say it."""
+
 
 def runs(options: argparse.Namespace) -> None:
     """Lists runs."""
@@ -37,7 +40,8 @@ def runs(options: argparse.Namespace) -> None:
         print(f"No runs in {parent}. Make one: arz evolve cartpole")
         return
     columns = ["run", "task", "seed", "evaluations", "time", "selection", "test", "status"]
-    terminal.console().print(terminal.table("", columns, [_run_row(row) for row in rows]))
+    made = terminal.table("", columns, [_run_row(row) for row in rows], text=("task", "status"))
+    terminal.console().print(made)
 
 
 def _run_row(row: dict[str, Any]) -> list[str]:
@@ -45,7 +49,7 @@ def _run_row(row: dict[str, Any]) -> list[str]:
         return [row["run"], row["status"], *[""] * 6]
     scores = ["" if row[name] is None else f"{row[name]:.1f}" for name in ("score", "test")]
     spent = [f"{row['evaluations']:,}", terminal.duration(row["seconds"])]
-    return [row["run"], row["task"], str(row["seed"]), *spent, *scores, str(row["status"])]
+    return [row["run"], row["task"], str(row["seed"]), *spent, *scores, STATUS.get(row["status"], row["status"])]
 
 
 def show(options: argparse.Namespace) -> None:
@@ -85,7 +89,8 @@ def _everything(program: Program, about: dict[str, Any], tests: list[dict[str, A
 def _print_everything(program: Program, about: dict[str, Any], tests: list[dict[str, Any]]) -> None:
     if about:
         spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
-        print(f"# {about['run']}: {about['task']}, seed {about['seed']}, {about['status']} after {spent}.")
+        status = STATUS.get(about["status"], about["status"])
+        print(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")
         print(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
     print(program)
     print_program(program)

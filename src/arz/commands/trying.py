@@ -85,7 +85,7 @@ def replay(options: argparse.Namespace) -> None:
     result = evaluate(program, task, key)
     ending = STATUS[int(result.statuses[0, 0])]
     title = f"{options.source}: {task.name}, test episode {options.episode}"
-    film(rows, path, x_limit=task.x_limit, every=options.every, title=title)
+    film(rows, path, x_limit=task.x_limit, every=options.every, title=title, ending=ending.text)
     figures.save(figures.strip_figure(rows, title, x_limit=task.x_limit, ending=ending.text), strip)
     print(f"Return {result.returns[0, 0]:.1f} in {result.lengths[0, 0]} steps. {ending.text}")
     print(f"Film: {path}. State, action and changes: {strip}")
