@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from arz import Batch, Memory, Program, Variation, crossover, effective, execute, execute_batch, mutate, random_programs
 from arz.native import core, load
 from arz.streams import keys
+from bench import search
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -244,6 +245,10 @@ def main() -> None:
     overhead()
     dead_code()
     variation()
+    search.rollouts(row, best_times)
+    search.savings(row)
+    search.false_hits(row)
+    search.native_share(row)
 
 
 if __name__ == "__main__":

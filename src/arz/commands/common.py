@@ -55,7 +55,13 @@ def summary(run: Run) -> dict[str, Any]:
     facts, champions, task = run.facts, run.champions, run.config.task
     counters = facts.get("counters") or {}
     tested = [row for row in run.tests if champions and row["champion"] == champions[-1]["number"]]
-    own = [row["mean"] for row in tested if (row["change"], NAMED.get(row["task"])) == (task.change, task.parameters)]
+    trained = (task.change, task.parameters) if task.change != "none" else ("sudden", ())
+    variant = json.dumps(task.variant)
+    own = [
+        row["mean"]
+        for row in tested
+        if (row["change"], NAMED.get(row["task"])) == trained and row["variant"] == variant
+    ]
     return {
         "run": str(run.folder),
         "preset": run.preset,

@@ -11,7 +11,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -232,13 +232,12 @@ class Run:
         task = replace(self.config.task, **variant)
         results = assess(self.champion, task, episodes=episodes, seed=seed, threads=threads)
         number = self.champions[-1]["number"]
-        rest = {name: value for name, value in asdict(task).items() if name not in ("change", "parameters")}
         rows = [
             {
                 "champion": number,
                 "change": result.change,
                 "task": result.task,
-                "variant": json.dumps(rest),
+                "variant": json.dumps(task.variant),
                 "seed": seed,
                 "episodes": episodes,
                 "mean": result.mean,

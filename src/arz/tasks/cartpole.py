@@ -6,8 +6,9 @@ the schedules and how the paper is read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from arz.names import did_you_mean
 from arz.native import core
@@ -102,6 +103,11 @@ class Cartpole:
         parts = [what if not changing else f"{what}, {self.change}"]
         parts += ["partial observability"] * self.partial_observability + ["actuator noise"] * self.actuator_noise
         return ", ".join(parts) + (f", x limit {self.x_limit:g}" if self.x_limit != Cartpole.x_limit else "")
+
+    @property
+    def variant(self) -> dict[str, Any]:
+        """All but what changes and how: what the tests of a suite share."""
+        return {name: value for name, value in asdict(self).items() if name not in ("change", "parameters")}
 
     def test_suite(self) -> dict[tuple[str, str], Cartpole]:
         """What `arz test` runs: the five tasks, changing suddenly and continuously, in this variant otherwise."""
