@@ -32,9 +32,9 @@ R = TypeVar("R")
 class Registers:
     """The memory of the programs."""
 
-    scalars: int = 16
+    scalars: int = 4
     """Scalar registers."""
-    vectors: int = 16
+    vectors: int = 4
     """Vector registers."""
     matrices: int = 0
     """Matrix registers."""

@@ -28,23 +28,23 @@ NO_PARENT = -1
 
 @dataclass(frozen=True)
 class Settings:
-    """How to search.
+    """How to search. The defaults were chosen by experiment (docs/search.md).
 
     Raises:
         ValueError: a number is out of range.
     """
 
-    population: int = 100
+    population: int = 200
     """Individuals that are alive at a time."""
     tournament: int = 10
     """How many are drawn, with replacement, to find a parent: the best of them."""
-    lag: int = 50
+    lag: int = 100
     """Children that choose their parents from the same population; they are scored in parallel."""
-    episodes: int = 32
+    episodes: int = 16
     """Episodes that give a child its fitness."""
-    resample_every: int = 0
+    resample_every: int = 1000
     """Draw new fitness episodes after this many children; 0 keeps the first ones."""
-    rescore: bool = True
+    rescore: bool = False
     """Score the population again on new fitness episodes."""
     restart_after: int = 50_000
     """Start anew when the best has not improved for this many children; 0 never does."""
