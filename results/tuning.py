@@ -1,8 +1,8 @@
-"""Tries settings of the search on Cataclysmic Cartpole, one changed at a time: `python results/tuning.py run`, `... table`.
+"""Tries settings of the search on Cataclysmic Cartpole, one changed at a time (`python results/tuning.py run`).
 
-Each run ends when its champion has 955 on the selection episodes, or after 600 million steps of the task. Steps, not seconds,
-so that the result is the same on every machine. What counts is the expected number of steps to a score: the steps of all
-runs, up to the score or to the end, divided by how many got there.
+Each run ends when its champion has 955 on the selection episodes, or after 600 million steps of the task. Steps, not
+seconds, so that the result is the same on every machine. What counts is the expected number of steps to a score: the
+steps of all runs, up to the score or to the end, divided by how many got there.
 """
 
 from __future__ import annotations

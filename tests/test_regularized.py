@@ -67,6 +67,7 @@ SMALL: dict[str, Any] = {
     "cache": 1000,
     "restart_after": 0,
     "restart_improvement": 0.0,
+    "resample_every": 0,
 }
 
 
@@ -169,7 +170,7 @@ def test_fitness_and_selection_episodes_are_disjoint_and_selection_ones_stay() -
 
 
 def test_resampling_draws_new_episodes_after_so_many_children_and_scores_the_living_again() -> None:
-    made, problem = search(resample_every=50, cache=0)
+    made, problem = search(resample_every=50, rescore=True, cache=0)
     sets = []
     for _ in range(30):
         made.advance()
