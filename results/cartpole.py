@@ -38,7 +38,7 @@ class Experiment:
     """The experiment whose runs are extended; empty for new runs."""
 
 
-GAP = ("--budget", "1500M steps")
+GAP = ("--budget", "1G steps")
 EXPERIMENTS = {
     "continuous": Experiment("all, continuous; default budget", (), 10),
     "sudden": Experiment(
@@ -49,7 +49,7 @@ EXPERIMENTS = {
     ),
     **{
         f"{'stateful' if stateful else 'stateless'}-{change}-{limit}": Experiment(
-            f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 1.5G steps",
+            f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 1G steps",
             (*GAP, "--change", change, "--x-limit", limit, *([] if stateful else ["--no-stateful"])),
             5,
         )

@@ -22,12 +22,13 @@ from arz.evaluate import evaluate, fresh_episodes
 
 FILE = Path(__file__).parent / "cartpole" / "tuning.jsonl"
 LIMITS = {"budget": "600M steps", "target": 955.0, "lineage": 0}
-MANY, FEW = 20, 8
+MANY, FEW = 20, 4
 SETTINGS: dict[str, tuple[dict[str, Any], int]] = {
     "the default": ({}, MANY),
     "population 100, lag 50": ({"population": 100, "lag": 50}, MANY),
     "tournament 20": ({"tournament": 20}, MANY),
-    "8 scalars, 8 vectors": ({"scalars": 8, "vectors": 8}, MANY),
+    "16 scalars, 16 vectors": ({"scalars": 16, "vectors": 16}, MANY),
+    "8 scalars, 8 vectors": ({"scalars": 8, "vectors": 8}, FEW),
     "population 400": ({"population": 400}, FEW),
     "tournament 5": ({"tournament": 5}, FEW),
     "lag 20": ({"lag": 20}, FEW),
@@ -36,7 +37,6 @@ SETTINGS: dict[str, tuple[dict[str, Any], int]] = {
     "32 episodes, the same always": ({"episodes": 32, "resample_every": 0}, FEW),
     "population scored again on new episodes": ({"rescore": True}, FEW),
     "restart after 10000": ({"restart_after": 10_000}, FEW),
-    "16 scalars, 16 vectors": ({"scalars": 16, "vectors": 16}, FEW),
     "start values from U(-1, 1)": ({"initial_constants": 1.0}, FEW),
     "10 to 20 lines at first": ({"length": [10, 20]}, FEW),
     "sigma 0.3": ({"sigma": 0.3}, FEW),

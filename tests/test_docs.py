@@ -39,11 +39,19 @@ def test_the_page_of_operations_is_current() -> None:
     assert (ROOT / "docs" / "ops.md").read_text() == ops_markdown()
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/machine.md", "docs/ops.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+        "results/README.md",
+    ],
+)
 def test_links_and_named_files_exist(page: str) -> None:
     text = (ROOT / page).read_text()
     links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
-    named = re.findall(r"`((?:src|docs|tests|native|bench|examples)/[\w./]+)`", text)
+    named = re.findall(r"`((?:src|docs|tests|native|bench|examples|results)/[\w./]+)`", text)
     for name in links:
         assert ((ROOT / page).parent / name).exists(), name
     for name in named:

@@ -350,3 +350,20 @@ def test_custom_mutations_keep_their_names(tmp_path: Path) -> None:
         names = {row["mutation"] for row in run.individuals}
     assert names <= {None, *Variation().names, "copy"}
     assert len(names) > 4
+
+
+def test_a_run_can_be_read_while_it_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with Run.create(small("3000"), folder=folder) as run:
+        seen = []
+
+        def look(_: arz.Progress) -> None:
+            began = time.monotonic()
+            with Run.open(folder) as reader:
+                seen.append((reader.facts["status"], len(reader.champions)))
+            assert time.monotonic() - began < 5
+
+        run.evolve(on_progress=look, checkpoint_seconds=0.0)
+    assert {status for status, _ in seen} == {"running"}
+    assert seen[-1][1] > 0
+    assert [path.name for path in folder.iterdir()] == ["run.sqlite"]

@@ -77,9 +77,6 @@ class Store:
         store = cls(_connect(":memory:" if path is None else str(path / FILE)), path)
         with store.explaining():
             store.lock()
-            store._connection.execute("PRAGMA synchronous = NORMAL")
-            if path is not None:
-                store._connection.execute("PRAGMA journal_mode = WAL")
             with store.transaction():
                 for statement in SCHEMA.split(";"):
                     store._connection.execute(statement)
@@ -96,9 +93,9 @@ class Store:
         path = Path(folder)
         if not (path / FILE).is_file():
             raise RunError(f"{path} is not a run: there is no {FILE} in it")
-        store = cls(_connect((path / FILE).resolve().as_uri() + "?mode=rw", uri=True), path)
+        mode = "rw" if os.access(path / FILE, os.W_OK) and os.access(path, os.W_OK) else "ro"
+        store = cls(_connect((path / FILE).resolve().as_uri() + f"?mode={mode}", uri=True), path)
         with store.explaining():
-            store._connection.execute("PRAGMA synchronous = NORMAL")
             written = store.facts().get("format")
         if not isinstance(written, int) or written > FORMAT:
             raise RunError(f"{path} was written by a newer version of arz (format {written}, this one reads {FORMAT})")
@@ -121,11 +118,16 @@ class Store:
             raise RunError(
                 f"{self.folder} is being evolved by another process; wait for it to end, or stop it"
             ) from None
+        with self.explaining():  # readers and the writer do not wait for each other
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def close(self) -> None:
-        """Closes the file. After an orderly end it is one single file, without a journal beside it."""
-        with contextlib.suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA journal_mode = DELETE")
+        """Closes the file. After evolution has ended in order it is one single file, without a journal beside it."""
+        if self._lock is not None:
+            with contextlib.suppress(sqlite3.Error):  # not while somebody reads
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
         if self._lock is not None:
             os.close(self._lock)
