@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     evolve.add_argument(
         "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
     )
+    evolve.usage = "arz evolve PRESET [--option VALUE ...]"
     _add_running(evolve)
     _add_fields(evolve)
 
@@ -161,11 +162,13 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 def _add_fields(parser: argparse.ArgumentParser) -> None:
     """One option for each field of a configuration."""
     groups: dict[str, argparse._ArgumentGroup] = {}
+    shown = configs.load("cartpole")
     for name, path in configs.field_paths().items():
         table = path[0]
         if table not in groups:
-            groups[table] = parser.add_argument_group(f"{table} (defaults: those of the preset)")
-        text = configs.field_help(path).replace("%", "%%")
+            groups[table] = parser.add_argument_group(f"{table} (in brackets: as in the preset cartpole)")
+        usual = configs.field_default(shown, path)
+        text = f"{configs.field_help(path)} [{configs.toml(usual)}]".replace("%", "%%")
         option = "--" + name.replace("_", "-")
         if isinstance(configs.field_default(configs.Config(), path), bool):
             groups[table].add_argument(

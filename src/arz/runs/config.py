@@ -256,20 +256,21 @@ def _tables(record: Any, path: str) -> Iterator[str]:
         if is_dataclass(value):
             nested.append((f"{path}.{item.name}" if path else item.name, value))
         else:
-            lines.append(f"{item.name} = {_toml(value)}\n")
+            lines.append(f"{item.name} = {toml(value)}\n")
     if lines:
         yield f"\n[{path}]\n" + "".join(lines)
     for name, value in nested:
         yield from _tables(value, name)
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return "[" + ", ".join(toml(item) for item in value) + "]"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + "}"
     return repr(value)
