@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,9 @@ def test_files_that_sources_name_exist() -> None:
 
 def test_the_citation_names_this_version() -> None:
     assert f"version: {arz.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_what_a_distribution_leaves_out_is_named_from_the_root() -> None:
+    """A bare name would leave out folders of that name inside the package, too."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]
+    assert all(pattern.startswith("/") for pattern in settings["sdist"]["exclude"])
