@@ -14,9 +14,10 @@ namespace arz {
 class Cache {
  public:
   Cache(std::size_t capacity, std::size_t columns) : capacity_(capacity), columns_(columns) {
-    entries_.reserve(capacity);
-    places_.reserve(capacity);
-    values_.reserve(capacity * columns);
+    const std::size_t at_first = std::min<std::size_t>(capacity, 1 << 17);
+    entries_.reserve(at_first);
+    places_.reserve(at_first);
+    values_.reserve(at_first * columns);
   }
 
   std::size_t size() const { return entries_.size(); }

@@ -37,6 +37,7 @@ nb::tuple rollout(const Batch& batch, const CartpoleSettings& settings, Input<st
   check_fit<Cartpole>(batch.shape);
   check_threads(threads);
   const std::size_t programs = batch.size(), episodes = keys.shape(0);
+  const std::vector<std::uint64_t> drawn(keys.data(), keys.data() + episodes);  // the caller's array may change
   std::vector<double> totals(programs * episodes);
   std::vector<std::int32_t> lengths(programs * episodes);
   std::vector<std::uint8_t> statuses(programs * episodes);
@@ -46,9 +47,10 @@ nb::tuple rollout(const Batch& batch, const CartpoleSettings& settings, Input<st
     Pool::shared().run(programs * blocks, threads, [&](std::size_t task) {
       const std::size_t p = task / blocks, first = task % blocks * block, count = std::min(block, episodes - first);
       ProgramRollout& mine_own = mine<ProgramRollout>();
-      Outcome outcomes[64];
+      std::vector<Outcome>& outcomes = mine<std::vector<Outcome>>();
+      outcomes.resize(block);
       mine_own.policy.load(batch.view(p), static_cast<int>(count), only_effective);
-      mine_own.run(settings, {keys.data() + first, count}, outcomes, compact);
+      mine_own.run(settings, {drawn.data() + first, count}, outcomes.data(), compact);
       for (std::size_t e = 0; e < count; ++e) {
         const std::size_t at = p * episodes + first + e;
         totals[at] = outcomes[e].total;
@@ -68,6 +70,7 @@ Output<double> recorded_rollout(const Batch& batch, std::int64_t index, const Ca
   const std::size_t p = checked(batch, index), episodes = keys.shape(0);
   const std::size_t steps = settings.steps, fields = Cartpole::kTruth, block = block_lanes(batch.shape);
   require(episodes * steps * fields < (1u << 30), "too many episodes to record at once: use fewer");
+  const std::vector<std::uint64_t> drawn(keys.data(), keys.data() + episodes);
   std::vector<double> rows(episodes * steps * fields, std::numeric_limits<double>::quiet_NaN());
   {
     const nb::gil_scoped_release release;
@@ -77,7 +80,7 @@ Output<double> recorded_rollout(const Batch& batch, std::int64_t index, const Ca
       const std::size_t count = std::min(block, episodes - first);
       const Recording recording{rows.data() + first * steps * fields, settings.steps};
       mine_own.policy.load(batch.view(p), static_cast<int>(count));
-      mine_own.run(settings, {keys.data() + first, count}, outcomes.data(), true, &recording);
+      mine_own.run(settings, {drawn.data() + first, count}, outcomes.data(), true, &recording);
     }
   }
   return as_numpy(std::move(rows), {episodes, steps, fields});
@@ -147,6 +150,8 @@ void bind_rollout(nb::module_& m) {
   nb::list names;
   for (const char* name : Cartpole::kTruthNames) names.append(name);
   m.attr("CARTPOLE_TRUTH") = nb::tuple(names);
+  m.attr("CARTPOLE_STEP") = Cartpole::kStep;
+  m.attr("CARTPOLE_ANGLE_LIMIT") = Cartpole::kAngleLimit;
   nb::list changes;
   for (const ChangeRange& range : kCartpoleChanges)
     changes.append(nb::make_tuple(range.name, range.nominal, range.low, range.high));

@@ -51,7 +51,7 @@ EXPERIMENTS = {
         f"{'stateful' if stateful else 'stateless'}-{change}-{limit}": Experiment(
             f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 1G steps",
             (*GAP, "--change", change, "--x-limit", limit, *([] if stateful else ["--no-stateful"])),
-            5,
+            4,
         )
         for limit in ("0.4", "2.4")
         for change in ("sudden", "continuous")

@@ -25,8 +25,8 @@ LIMITS = {"budget": "600M steps", "target": 955.0, "lineage": 0}
 MANY, FEW = 20, 4
 SETTINGS: dict[str, tuple[dict[str, Any], int]] = {
     "the default": ({}, MANY),
-    "population 100, lag 50": ({"population": 100, "lag": 50}, MANY),
-    "tournament 20": ({"tournament": 20}, MANY),
+    "population 100, lag 50": ({"population": 100, "lag": 50}, FEW),
+    "tournament 20": ({"tournament": 20}, FEW),
     "16 scalars, 16 vectors": ({"scalars": 16, "vectors": 16}, MANY),
     "8 scalars, 8 vectors": ({"scalars": 8, "vectors": 8}, FEW),
     "population 400": ({"population": 400}, FEW),

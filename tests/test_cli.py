@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -145,7 +146,7 @@ def test_every_field_of_a_configuration_is_an_option(capsys: pytest.CaptureFixtu
     assert end.value.code == 0
     printed = capsys.readouterr().out
     for name in config.field_paths():
-        assert f"--{name.replace('_', '-')} " in printed, name
+        assert re.search(rf"--{name.replace('_', '-')}[ ,]", printed), name
 
 
 def test_new_runs_get_the_next_free_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,12 +254,21 @@ def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
         (["evolve", "cartpole", "--budget", "forever"], "a budget is a number of evaluations"),
         (["evolve", "cartpole", "--seed", "-1"], "a seed is a whole number from 0"),
         (["evolve", "cartpole", "--threads", "0", "--quiet", "--budget", "10"], "expected 1 to 1024 threads, got 0"),
+        (["evolve", "cartpole", "--cache", "2147483647"], "cache must be at most"),
+        (["evolve", "cartpole", "--length", "ab"], "length must be two numbers"),
+        (["evolve", "cartpole", "--length", "[1.5, 2]"], "length must be two numbers"),
+        (["evolve", "cartpole", "--op-weights", "{scalar_add = 'x'}"], "the weight of op scalar_add must be a number, not 'x'"),
+        (["evolve", "cartpole", "--max-cadfs", "1e30"], "max_cadfs must be a whole number"),
+        (["evolve", "cartpole", "--save-every", "nan"], "--save-every must be a number of seconds"),
+        (["test", str(EXAMPLES / "paper_cartpole.arz"), "--seed", "18446744073709551615"], "--seed must be 0 or more"),
+        (["test", str(EXAMPLES / "paper_cartpole.arz"), "--episodes", "1000000000000"], "--episodes must be 1 to 1000000"),
+        (["replay", str(EXAMPLES / "paper_cartpole.arz"), "--every", "99999999999999999"], "--every 1 to 1000"),
         (["resume", "nowhere"], "nowhere is not a run"),
         (["resume", "x.arz"], "x.arz is a program, not a run"),
         (["runs", "nowhere"], "there is no folder nowhere"),
         (["show", "."], ". is not a run"),
         (["test", "nowhere.arz"], "nowhere.arz: No such file or directory"),
-        (["test", "x.arz", "--episodes", "0"], "--episodes must be at least 1"),
+        (["test", "x.arz", "--episodes", "0"], "--episodes must be 1 to 1000000"),
         (["plot", "nowhere"], "nowhere is not a run"),
         (["replay", "x.arz", "--change", "suddenly"], "invalid choice: 'suddenly'"),
         (["dance"], "invalid choice: 'dance'"),
@@ -283,3 +293,26 @@ def test_mistakes_with_runs_are_one_sentence(
     assert printed.err.startswith("arz: ")
     assert printed.err.count("\n") == 1
     assert printed.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_files_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paper = (EXAMPLES / "paper_cartpole.arz").read_text()
+    for name in ("p[bold].arz", "q[", "a$_$b.arz", "{x}.arz"):
+        (tmp_path / name).write_text(paper)
+        assert main(["test", str(tmp_path / name), "--episodes", "2", "--figure", str(tmp_path / f"{name}.png")]) == 0
+        assert name in capsys.readouterr().out
+    folder = tmp_path / "runs" / "[x]{y}"
+    assert main(["evolve", "cartpole", *small_options("400"), "--output", str(folder), "--no-test"]) == 0
+    capsys.readouterr()
+    assert main(["runs", str(tmp_path / "runs")]) == 0
+    assert "[x]{y}" in capsys.readouterr().out
+
+
+def test_a_film_of_an_episode_far_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paper = str(EXAMPLES / "paper_cartpole.arz")
+    assert (
+        main(["replay", paper, "--episode", "1000000000000", "--every", "100", "--output", str(tmp_path / "f.gif")])
+        == 0
+    )
+    assert "Return" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,30 @@ def test_what_is_no_budget_is_refused(text: str) -> None:
 
 def test_the_default_is_a_configuration() -> None:
     assert config.parse("") == Config()
+
+
+ODD = [
+    "",
+    "text",
+    "nan",
+    "inf",
+    "-inf",
+    "1e30",
+    "-1",
+    "0",
+    "[1, 2]",
+    "['a', 'b']",
+    "{a = 1}",
+    "true",
+    "9" * 25,
+    "\x7f\n",
+]
+
+
+@pytest.mark.parametrize("name", config.field_paths())
+def test_any_value_of_any_field_is_taken_or_refused_with_a_sentence(name: str) -> None:
+    for text in ODD:
+        for value in (text, config.parse_value(text)):
+            with contextlib.suppress(ValueError):
+                changed = arz.preset("cartpole", **{name: value})
+                assert config.parse(config.render(changed)) == changed, (name, value)

@@ -27,8 +27,9 @@ DOORS: dict[str, set[str]] = {
     "tasks.cartpole": {"names", "native"},
     "tasks.registration": set(),
     "tasks.drawing": {"native", "tasks.cartpole"},
-    "tasks.environment": {"evaluate", "names", "native", "streams", "tasks.cartpole", "tasks.drawing"},
-    "evaluate": {"interpreter", "native", "program", "streams", "tasks.cartpole"},
+    "tasks.status": {"native"},
+    "tasks.environment": {"tasks.status", "names", "native", "streams", "tasks.cartpole", "tasks.drawing"},
+    "evaluate": {"interpreter", "native", "program", "streams", "tasks.cartpole", "tasks.status"},
     "assess": {"evaluate", "program", "tasks.cartpole"},
     # a search knows neither programs nor tasks
     "search.__init__": set(),
@@ -45,19 +46,29 @@ DOORS: dict[str, set[str]] = {
     "runs.session": {"native", "program", "runs.budget", "runs.config", "runs.lineage", "runs.problem", "runs.store"}
     | {"search.regularized"},
     "runs.run": {"assess", "evaluate", "interpreter", "native", "parser", "policy", "program", "streams"}
-    | {"runs", "runs.budget", "runs.config", "runs.session", "runs.store"},
+    | {"runs", "runs.budget", "runs.config", "runs.session", "runs.store", "search.regularized"},
     "runs.api": {"runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
-    "analysis.replay": {"tasks.drawing"},
-    "analysis.figures": {"analysis.replay"},
+    "analysis.replay": {"tasks.cartpole", "tasks.drawing"},
+    "analysis.figures": {"analysis.replay", "tasks.cartpole"},
     # what a person sees
     "terminal": {"runs.session"},
     "commands.__init__": {"commands.evolving", "commands.looking", "commands.trying"},
-    "commands.common": {"assess", "complexity", "parser", "program", "runs.run", "runs.store", "simplify"}
+    "commands.common": {"assess", "complexity", "evaluate", "parser", "program", "runs.run", "runs.store", "simplify"}
     | {"tasks.cartpole", "terminal"},
     "commands.evolving": {"analysis", "commands.common", "runs", "runs.run", "runs.session", "terminal"},
-    "commands.looking": {"commands.common", "complexity", "listing", "ops", "program", "runs", "runs.run", "runs.store"}
+    "commands.looking": {
+        "commands.common",
+        "complexity",
+        "evaluate",
+        "listing",
+        "ops",
+        "program",
+        "runs",
+        "runs.run",
+        "runs.store",
+    }
     | {"simplify", "terminal"},
     "commands.trying": {
         "analysis",

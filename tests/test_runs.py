@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import random
 import shutil
@@ -9,18 +11,20 @@ import signal
 import sqlite3
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arz
+from arz.cli import main
 from arz.runs.lineage import Lineage
 from arz.runs.run import Run
-from arz.runs.store import RunError
+from arz.runs.store import TABLES, RunError, Store
 from arz.search.regularized import NO_PARENT, Births
 from arz.streams import keys
-from arz.vary import Variation, mutate, random_programs
+from arz.vary import OPERATORS, Variation, mutate, random_programs
 from tests.runs_support import ARZ, content, small, small_options
 
 
@@ -137,8 +141,6 @@ def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2) -> int:
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             killed += 1
-            if folder.exists() and not (folder / "run.sqlite").exists():
-                folder.rmdir()  # killed between making the folder and the file
     raise AssertionError
 
 
@@ -238,7 +240,7 @@ def damaged(finished: Path, tmp_path: Path, statement: str) -> Path:
     ("statement", "complaint"),
     [
         ("DROP TABLE facts", "is damaged or not a run of arz"),
-        ("DELETE FROM facts WHERE name = 'seed'", "is damaged: its facts lack 'seed'"),
+        ("DELETE FROM facts WHERE name = 'seed'", "is damaged: the fact 'seed' is missing or not what it should be"),
         ("UPDATE facts SET value = '99' WHERE name = 'format'", "was written by a newer version of arz"),
         ("UPDATE facts SET value = '\"nonsense = [\"' WHERE name = 'config'", "configuration"),
         ("UPDATE checkpoint SET type = 'object'", "is damaged: the checkpoint's"),
@@ -344,12 +346,102 @@ def test_no_lineage_for_those_who_want_none(tmp_path: Path) -> None:
         assert run.champions
 
 
-def test_custom_mutations_keep_their_names(tmp_path: Path) -> None:
-    assert Variation().names[0] == "insert_instruction"
-    with arz.evolve(small("2000"), folder=tmp_path / "run") as run:
+def test_custom_mutations_keep_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        OPERATORS, "negate start.v2", lambda program, _: arz.Program(program.memory, program.functions, -program.image)
+    )
+    config = replace(small("2000"), variation=Variation(max_cadfs=0, custom={"negate start.v2": 1.5}))
+    with arz.evolve(config, folder=tmp_path / "run") as run:
         names = {row["mutation"] for row in run.individuals}
-    assert names <= {None, *Variation().names, "copy"}
-    assert len(names) > 4
+    assert names <= {None, *Variation().names, "negate start.v2", "copy"}
+    assert "negate start.v2" in names
+
+
+BAD = ["-1", "Infinity", "NaN", '"x"', "[1]", "true", "[" * 50_000, "not json"]
+COMMANDS: list[list[str]] = [["show"], ["runs"], ["resume", "--quiet", "--no-test", "--json"]]
+
+
+def check_commands(folder: Path, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """No command may crash, whatever is in the file."""
+    for command in [*COMMANDS, *([["plot"]] if "metrics" in what else [])]:
+        code = main([command[0], str(folder), *command[1:]])
+        printed = capsys.readouterr()
+        assert code in (0, 2), (what, command)
+        assert code == 0 or (printed.err.startswith("arz: ") and "Traceback" not in printed.err), (
+            what,
+            command,
+            printed.err,
+        )
+
+
+def test_no_fact_can_crash_a_command(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(finished, folder)
+    connection = sqlite3.connect(folder / "run.sqlite", isolation_level=None)
+    facts = dict(connection.execute("SELECT name, value FROM facts"))
+    for name, value in facts.items():
+        for bad in BAD:
+            connection.execute("UPDATE facts SET value = ? WHERE name = ?", (bad, name))
+            check_commands(folder, f"{name} = {bad[:20]}", capsys)
+            connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+        assert value == facts[name]
+    counters = json.loads(facts["counters"])
+    for name in counters:
+        for bad in BAD[:6]:
+            changed = json.dumps({**counters, name: json.loads(bad)})
+            connection.execute("UPDATE facts SET value = ? WHERE name = 'counters'", (changed,))
+            check_commands(folder, f"counters.{name} = {bad}", capsys)
+    connection.close()
+
+
+def test_no_value_in_a_table_can_crash_a_command(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for table, columns in TABLES.items():
+        for column in columns:
+            for number, bad in enumerate(("x", b"\xff\x00", -(2**62), 1e308, float("inf"))):
+                folder = tmp_path / f"{table}-{column}-{number}"
+                shutil.copytree(finished, folder)
+                connection = sqlite3.connect(folder / "run.sqlite", isolation_level=None)
+                with contextlib.suppress(sqlite3.IntegrityError):  # the file itself refuses
+                    connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (bad,))
+                connection.close()
+                check_commands(folder, f"{table}.{column} = {bad!r}", capsys)
+                shutil.rmtree(folder)
+
+
+def test_one_damaged_run_does_not_hide_the_others(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(finished, tmp_path / "good")
+    damaged(finished, tmp_path, "DELETE FROM facts WHERE name = 'seconds'")
+    assert main(["runs", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "good" in printed
+    assert "finished" in printed
+    assert "is damaged" in printed
+
+
+def test_a_run_is_made_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "set_facts", fail)
+        with pytest.raises(RunError, match="is full"):
+            Run.create(small(), folder=tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+    Run.create(small(), folder=tmp_path / "run").close()
+
+
+def test_long_lines_of_descent_are_pruned_quickly() -> None:
+    lineage = Lineage(10)
+    count = 200_000
+    births = Births(0, np.arange(-1, count - 1), np.zeros(count, np.uint8), np.zeros(count), 0)
+    lineage.add(births)
+    began = time.process_time()
+    assert len(lineage.difference([count - 1]).new) == count
+    assert time.process_time() - began < 5
 
 
 def test_a_run_can_be_read_while_it_runs(tmp_path: Path) -> None:

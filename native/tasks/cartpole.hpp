@@ -78,6 +78,7 @@ ARZ_INLINE Part small_cos(const Part& x) {
 class Cartpole {
  public:
   static constexpr int kObservations = 4, kActions = 1;
+  static constexpr double kStep = 1.0 / 60.0, kAngleLimit = 12.0 * kDegree;  // s, rad
   // What can be told about a lane. The first are rows, in their order; those from kOfLastStep on tell of a step taken.
   static constexpr const char* kTruthNames[] = {"x",      "theta",   "x_dot",       "theta_dot",
                                                 "force",  "damping", "track_angle", "noise",
@@ -88,8 +89,7 @@ class Cartpole {
   void reset(const CartpoleSettings& settings, std::span<const std::uint64_t> keys) {
     settings_ = settings;
     lanes_ = static_cast<int>(keys.size());
-    chunks_ = (lanes_ + kLanes - 1) / kLanes;
-    width_ = chunks_ * kLanes;
+    width_ = (lanes_ + kLanes - 1) / kLanes * kLanes;
     rows_.reserve(static_cast<std::size_t>(kRows) * width_);
     std::fill_n(rows_.data(), static_cast<std::size_t>(kRows) * width_, 0.0);
     keys_.assign(keys.begin(), keys.end());
@@ -101,7 +101,6 @@ class Cartpole {
 
   int lanes() const { return lanes_; }
   int time() const { return time_; }
-  int max_steps() const { return settings_.steps; }
 
   // Hands the observation to a policy.
   template <class Policy>
@@ -149,8 +148,7 @@ class Cartpole {
   void keep(std::span<const int> kept) {
     const int old_width = width_;
     lanes_ = static_cast<int>(kept.size());
-    chunks_ = (lanes_ + kLanes - 1) / kLanes;
-    width_ = chunks_ * kLanes;
+    width_ = (lanes_ + kLanes - 1) / kLanes * kLanes;
     for (int r = 0; r < kRows; ++r)
       for (int l = 0; l < lanes_; ++l) rows_.data()[r * width_ + l] = rows_.data()[r * old_width + kept[l]];
     for (int l = 0; l < lanes_; ++l) {
@@ -180,8 +178,8 @@ class Cartpole {
     kRows = kSchedules + 4 * 4
   };
 
-  static constexpr double kCart = 1.0, kPole = 0.1, kLength = 0.5, kInertia = 0.00835, kGravity = 9.8,
-                          kStep = 1.0 / 60.0, kMotor = 10.0, kAngleLimit = 12.0 * kDegree, kStart = 0.05;
+  static constexpr double kCart = 1.0, kPole = 0.1, kLength = 0.5, kInertia = 0.00835, kGravity = 9.8, kMotor = 10.0,
+                          kStart = 0.05;
 
   double* row(int r) { return rows_.data() + r * width_; }
   const double* row(int r) const { return rows_.data() + r * width_; }
@@ -296,7 +294,7 @@ class Cartpole {
   }
 
   CartpoleSettings settings_;
-  int lanes_ = 0, chunks_ = 0, width_ = 0, time_ = 0;
+  int lanes_ = 0, width_ = 0, time_ = 0;
   AlignedBuffer<double> rows_;
   std::vector<std::uint64_t> keys_;
   std::vector<Status> status_;

@@ -76,6 +76,8 @@ def crossed(
 def stream_sample(key: int, kind: str, count: int, /) -> list[float]: ...
 
 CARTPOLE_TRUTH: tuple[str, ...]
+CARTPOLE_STEP: float
+CARTPOLE_ANGLE_LIMIT: float
 CARTPOLE_CHANGES: tuple[tuple[str, float, float, float], ...]
 
 class CartpoleSettings: ...

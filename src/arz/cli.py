@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _discard_output()
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError:
+        return _complain("there is not enough memory for this: use smaller numbers")
     except ValueError as error:
         return _complain(str(error))
     else:
@@ -122,7 +124,11 @@ def _parser() -> argparse.ArgumentParser:
     replay = command("replay", "film an episode, and draw its state, action and changes over time")
     replay.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
     replay.add_argument("--task", choices=NAMED, default="all", help="what changes (default: all)")
-    replay.add_argument("--change", choices=CHANGES, help="how it changes (default: as in the run, else continuous)")
+    replay.add_argument(
+        "--change",
+        choices=CHANGES,
+        help="how it changes (default: as in the run, or continuous)",
+    )
     replay.add_argument("--episode", type=int, default=0, help="which of the test episodes (default: 0)")
     replay.add_argument(
         "--output",

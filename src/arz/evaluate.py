@@ -6,7 +6,6 @@ not depend on the number of threads, nor on which episodes run together.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,24 +17,11 @@ from arz.native import core
 from arz.program import Batch, Program
 from arz.streams import as_keys, keys
 from arz.tasks.cartpole import TRUTH, Cartpole
+from arz.tasks.status import STATUS, Status
+
+__all__ = ["STATUS", "TEST_SEED", "Evaluation", "Status", "evaluate", "fresh_episodes", "record"]
 
 TEST_SEED = 0
-
-
-class Status(enum.Enum):
-    """How an episode ended. `text` is a sentence."""
-
-    COMPLETED = (1, "The episode lasted to its end.")
-    FELL = (2, "The pole fell beyond 12 degrees.")
-    LEFT_TRACK = (3, "The cart left the track.")
-    ACTION_NOT_FINITE = (4, "The policy gave an action that is not a finite number.")
-
-    def __init__(self, number: int, text: str) -> None:
-        self.number = number
-        self.text = text
-
-
-STATUS = {status.number: status for status in Status}
 
 
 @dataclass(frozen=True)
@@ -97,9 +83,9 @@ def record(
     return {name: rows[:, :, column] for column, name in enumerate(TRUTH)}
 
 
-def fresh_episodes(count: int = 100, seed: int = TEST_SEED) -> NDArray[np.uint64]:
+def fresh_episodes(count: int = 100, seed: int = TEST_SEED, first: int = 0) -> NDArray[np.uint64]:
     """The episodes on which finished policies are tested: the same for all, and never used to select anything."""
-    return keys(seed, "test episodes", np.arange(count))
+    return keys(seed, "test episodes", np.arange(first, first + count))
 
 
 def _packed(programs: Batch | Sequence[Program] | Program) -> core.Batch:

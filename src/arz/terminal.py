@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from arz.runs.session import Progress as Standing
 
@@ -26,11 +27,11 @@ def console() -> Console:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> Table:
     """A table of numbers; the first column, and those named, are text."""
-    made = Table(title=title or None, title_justify="left", title_style="bold")
+    made = Table(title=Text(title) if title else None, title_justify="left", title_style="bold")
     for number, name in enumerate(columns):
         made.add_column(name, justify="left" if number == 0 or name in text else "right", overflow="fold")
     for row in rows:
-        made.add_row(*row)
+        made.add_row(*(Text(cell) for cell in row))
     return made
 
 
@@ -69,16 +70,16 @@ def showing(title: str, quiet: bool) -> Iterator[Callable[[Standing], None]]:
         yield _plain(out)
         return
     bar = Progress(
-        TextColumn(title),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         TaskProgressColumn(),
-        TextColumn("{task.fields[state]}"),
+        TextColumn("{task.fields[state]}", markup=False),
         console=out,
         transient=True,
         refresh_per_second=4,
     )
     with bar:
-        task = bar.add_task("", total=1.0, state="starting")
+        task = bar.add_task(title, total=1.0, state="starting")
         yield lambda standing: bar.update(task, completed=min(standing.spent, 1.0), state=describe(standing))
 
 
@@ -89,7 +90,7 @@ def _plain(out: Console) -> Callable[[Standing], None]:
         nonlocal last
         if time.monotonic() - last >= PLAIN_SECONDS:
             last = time.monotonic()
-            out.print(f"{100 * standing.spent:3.0f} %  {describe(standing)}")
+            out.print(f"{100 * standing.spent:3.0f} %  {describe(standing)}", markup=False)
 
     return show
 

@@ -14,7 +14,7 @@ from its parent. Your own operator, written in Python, plugs in by name::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -96,8 +96,19 @@ class Variation:
         _known("operator", self.custom, OPERATORS)
         _known("op", self.op_weights, (op.name for op in OPS))
         for name in ("length", "cadf_length"):
-            if len(getattr(self, name)) != 2:
-                raise ValueError(f"{name} must be two numbers, the least and the most, not {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not isinstance(value, list | tuple) or len(value) != 2 or not all(_is_whole(item) for item in value):
+                raise ValueError(f"{name} must be two numbers, the least and the most, both whole, not {value!r}")
+        for name in ("max_cadfs", "initial_cadfs"):
+            if not _is_whole(getattr(self, name)):
+                raise ValueError(f"{name} must be a whole number, not {getattr(self, name)!r}")
+        for name in ("sigma", "fraction", "initial_constants"):
+            if not _is_number(getattr(self, name)):
+                raise ValueError(f"{name} must be a number, not {getattr(self, name)!r}")
+        for what, weights in (("mutation", asdict(self.weights)), ("op", self.op_weights), ("operator", self.custom)):
+            for name, weight in weights.items():
+                if not _is_number(weight):
+                    raise ValueError(f"the weight of {what} {name} must be a number, not {weight!r}")
         _ = self.native  # refuses what is out of range
 
     @cached_property
@@ -216,6 +227,18 @@ def _custom_child(parent: Program, key: int, number: int, variation: Variation) 
         if number < len(MUTATIONS) or number == NO_MUTATION:
             return Batch(parent.memory, children)[0], number
     return parent, NO_MUTATION
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
+
+
+def _is_number(value: object) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and not (isinstance(value, int) and abs(value) > 2**1000)
+    )
 
 
 def _known(what: str, names: Iterable[str], known: Iterable[str]) -> None:

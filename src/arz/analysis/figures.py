@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.analysis.replay import PARAMETERS, Rows, changing, kind_of, length, whole_file
+from arz.tasks.cartpole import ANGLE_LIMIT, STEP
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +26,7 @@ DPI = 150
 WIDTH = 1590 / DPI
 MOST_RESTARTS = 60
 MOST_ACTION = 3.0
-ANGLE_LIMIT = 12.0
+LIMIT = round(math.degrees(ANGLE_LIMIT), 6)
 
 PROGRESS = {
     "mean_fitness": ("population: mean fitness", SKY, 0.9),
@@ -113,7 +115,7 @@ def test_figure(results: Mapping[tuple[str, str], NDArray[np.float64]], title: s
 
 
 def strip_figure(
-    rows: Rows, title: str, seconds_per_step: float = 1 / 60, *, x_limit: float | None = None, ending: str = ""
+    rows: Rows, title: str, seconds_per_step: float = STEP, *, x_limit: float | None = None, ending: str = ""
 ) -> Figure:
     """One episode over time: position, angles, actions, and the parameters that change, with the changes shaded.
 
@@ -163,7 +165,7 @@ def _figure(height: float, title: str) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
-    figure.suptitle(title, fontsize=14)
+    figure.suptitle(title, fontsize=14, parse_math=False)
     return figure
 
 
@@ -247,7 +249,7 @@ def _angle_panel(panel: Axes, time: NDArray[np.float64], rows: Rows) -> None:
     normal, vertical = np.degrees(rows["theta"]), np.degrees(rows["theta_vertical"])
     panel.plot(time, normal, color=SKY, linewidth=2.2, label="to the track's normal", gid="theta")
     panel.plot(time, vertical, color=BLACK, linewidth=1.2, label="to the vertical", gid="theta_vertical")
-    _limit(panel, ANGLE_LIMIT, f"limit ±{ANGLE_LIMIT:g}° to the vertical")
+    _limit(panel, LIMIT, f"limit ±{LIMIT:g}° to the vertical")
     _plain(panel, "pole angle\n(degrees)")
 
 

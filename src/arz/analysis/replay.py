@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-STEPS_PER_SECOND = 60
+from arz.tasks.cartpole import STEP
+
+STEPS_PER_SECOND = round(1 / STEP)
 RADIAN = degrees(1.0)
 SIZE = (480, 300)
 LAST_SECONDS = 2

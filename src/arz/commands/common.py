@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from arz import terminal
 from arz.assess import Assessment
 from arz.complexity import complexity
+from arz.evaluate import TEST_SEED
 from arz.parser import read
 from arz.program import Program
 from arz.runs.run import Run
@@ -44,6 +45,12 @@ def program_at(source: str) -> Program:
     return Program.load(source)
 
 
+def check_threads(threads: int | None) -> None:
+    """Refuses what cannot be, before anything is made."""
+    if threads is not None and not 1 <= threads <= 1024:
+        raise ValueError(f"expected 1 to 1024 threads, got {threads}")
+
+
 def refuse_existing(path: str | Path | None) -> None:
     """Nothing is overwritten."""
     if path and Path(path).exists():
@@ -53,14 +60,14 @@ def refuse_existing(path: str | Path | None) -> None:
 def summary(run: Run) -> dict[str, Any]:
     """What there is to say about a run in one line."""
     facts, champions, task = run.facts, run.champions, run.config.task
-    counters = facts.get("counters") or {}
+    counters = run.counters
     tested = [row for row in run.tests if champions and row["champion"] == champions[-1]["number"]]
     trained = (task.change, task.parameters) if task.change != "none" else ("sudden", ())
     variant = json.dumps(task.variant)
     own = [
         row["mean"]
         for row in tested
-        if (row["change"], NAMED.get(row["task"])) == trained and row["variant"] == variant
+        if (row["change"], NAMED.get(row["task"]), row["variant"]) == (*trained, variant) and is_usual(row)
     ]
     return {
         "run": str(run.folder),
@@ -69,13 +76,18 @@ def summary(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "budget": str(run.budget),
         "status": facts.get("status"),
-        **{name: counters.get(name, 0) for name in ("evaluations", "steps", "hits", "restarts")},
+        **{name: getattr(counters, name) for name in ("evaluations", "steps", "hits", "restarts")},
         "seconds": facts.get("seconds"),
         "champion": champions[-1]["number"] if champions else None,
         "score": champions[-1]["score"] if champions else None,
         "test": own[0] if own else None,
         "arz": facts.get("arz"),
     }
+
+
+def is_usual(test: dict[str, Any]) -> bool:
+    """Whether a stored test is the one that every run gets: so that runs can be compared."""
+    return (test["seed"], test["episodes"]) == (TEST_SEED, 100)
 
 
 def returns(results: list[Assessment]) -> dict[tuple[str, str], NDArray[np.float64]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
 from arz import listing, terminal
 from arz.commands.common import print_json, print_program, program_at, summary
 from arz.complexity import complexity
+from arz.evaluate import TEST_SEED
 from arz.ops import OPS
 from arz.program import Program
 from arz.runs import config as configs
@@ -62,7 +64,8 @@ def show(options: argparse.Namespace) -> None:
                 print(configs.render(run.config), end="")
                 return
             about, program = summary(run), run.champion
-            tests = [row for row in run.tests if row["champion"] == about["champion"]]
+            own, number = json.dumps(run.config.task.variant), about["champion"]
+            tests = [{**row, "is_own_variant": row["variant"] == own} for row in run.tests if row["champion"] == number]
     elif options.config:
         raise ValueError(f"{options.source} is not a run: only runs have a configuration")
     else:
@@ -96,7 +99,10 @@ def _print_everything(program: Program, about: dict[str, Any], tests: list[dict[
     print_program(program)
     for row in tests:
         where = f"# Test, {row['change']}, {row['task']}"
-        print(f"{where}: {row['mean']:.1f} over {row['episodes']} episodes, {row['completed']:.0%} lasted to the end.")
+        odd = "" if row["is_own_variant"] else f" Variant: {row['variant']}."
+        odd += "" if row["seed"] == TEST_SEED else f" Episodes of seed {row['seed']}."
+        lasted = f"{row['completed']:.0%} lasted to the end.{odd}"
+        print(f"{where}: {row['mean']:.1f} over {row['episodes']} episodes, {lasted}")
 
 
 def ops(options: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from arz.analysis import figures
 from arz.analysis.replay import film
 from arz.assess import assess
 from arz.commands.common import (
+    check_threads,
     print_json,
     print_tests,
     program_at,
@@ -27,8 +28,11 @@ from arz.tasks.cartpole import NAMED, Cartpole
 
 def test(options: argparse.Namespace) -> None:
     """Tests a program."""
-    if options.episodes < 1:
-        raise ValueError(f"--episodes must be at least 1, not {options.episodes}")
+    if not 1 <= options.episodes <= 1_000_000:
+        raise ValueError(f"--episodes must be 1 to 1000000, not {options.episodes}")
+    if not 0 <= options.seed < 2**63:
+        raise ValueError(f"--seed must be 0 or more and below 2**63, not {options.seed}")
+    check_threads(options.threads)
     variant = with_prefix(options, "variant_")
     how = {"episodes": options.episodes, "seed": options.seed, "threads": options.threads}
     figure = options.figure
@@ -65,8 +69,8 @@ def plot(options: argparse.Namespace) -> None:
 
 def replay(options: argparse.Namespace) -> None:
     """Films an episode."""
-    if options.episode < 0 or options.every < 1:
-        raise ValueError("--episode must be 0 or more, and --every at least 1")
+    if not 0 <= options.episode < 2**62 or not 1 <= options.every <= 1000:
+        raise ValueError("--episode must be 0 or more (and below 2**62), and --every 1 to 1000")
     if is_run(options.source):
         with Run.open(options.source) as run:
             program, base = run.champion, run.config.task
@@ -78,9 +82,9 @@ def replay(options: argparse.Namespace) -> None:
     if options.output or not is_run(options.source):
         refuse_existing(path)
         refuse_existing(strip)
-    change = options.change or base.change
+    change = options.change or (base.change if base.change != "none" else "continuous")
     task = replace(base, change=change, parameters=NAMED[options.task], **with_prefix(options, "variant_"))
-    key = fresh_episodes(options.episode + 1)[-1:]
+    key = fresh_episodes(1, first=options.episode)
     rows = {name: values[0] for name, values in record(program, task, key).items()}
     result = evaluate(program, task, key)
     ending = STATUS[int(result.statuses[0, 0])]

@@ -1,13 +1,14 @@
 """What decides the result of a run: one typed document.
 
 A `Config` is a tree of frozen records; each checks itself. On disk it is TOML with one table per record. Every field
-has a name of its own, so that overrides need no path: `override(config, {"population": "400"})`.
+has a name of its own, so that overrides need no path: `override(config, {"population": 400})`.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import json
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -268,9 +269,9 @@ def toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml(item) for item in value) + "]"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{toml(key)} = {toml(item)}" for key, item in value.items()) + "}"
     return repr(value)

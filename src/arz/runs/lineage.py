@@ -69,16 +69,13 @@ class Lineage:
         marked = np.zeros(len(rows), bool)
         marked[max(0, len(rows) - self.limit) :] = True
         numbers = rows["number"]
-        frontier = np.unique(np.asarray(roots, np.int64))
-        reached = np.zeros(len(rows), bool)
-        while len(frontier):
-            places = np.searchsorted(numbers, frontier)
-            places = places[(places < len(numbers))]
-            places = places[np.isin(numbers[places], frontier) & ~reached[places]]
-            reached[places] = True
-            parents = rows["parent"][places]
-            frontier = np.unique(parents[parents >= 0])
-        self._kept = rows[marked | reached]
+        parents = _places(numbers, rows["parent"]).tolist()
+        reached = [False] * len(rows)
+        for place in _places(numbers, np.asarray(roots, np.int64)).tolist():
+            while place >= 0 and not reached[place]:
+                reached[place] = True
+                place = parents[place]
+        self._kept = rows[marked | np.array(reached, bool)]
 
     def difference(self, roots: Sequence[int] | NDArray[np.int64]) -> Difference:
         """Prunes, and says what changed since the last time."""
@@ -89,6 +86,14 @@ class Lineage:
         )
         self._written = numbers.copy()
         return change
+
+
+def _places(numbers: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where these are among the numbers, which ascend; -1 for those that are not there."""
+    if len(numbers) == 0:
+        return np.full(len(wanted), -1)
+    places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    return np.where(numbers[places] == wanted, places, -1)
 
 
 def as_rows(values: Iterable[tuple[int, int, int, int, float]]) -> NDArray[np.void]:

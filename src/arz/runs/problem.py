@@ -12,6 +12,7 @@ from arz.evaluate import evaluate
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
+from arz.streams import Stream, key
 from arz.tasks.cartpole import Cartpole
 from arz.vary import Variation, mutate, random_programs
 
@@ -50,9 +51,9 @@ class ProgramProblem:
     @cached_property
     def probe(self) -> NDArray[np.float64]:
         """Fixed observations [step, lane, entry]: smooth at random, of the size that a task shows."""
-        numbers = np.random.Generator(np.random.Philox(1)).normal(
-            size=(PROBE_STEPS, PROBE_LANES, self.memory.observations)
-        )
+        stream = Stream(key(0, "probe"))
+        shape = (PROBE_STEPS, PROBE_LANES, self.memory.observations)
+        numbers = np.array([stream.normal() for _ in range(int(np.prod(shape)))]).reshape(shape)
         return np.ascontiguousarray(0.02 * np.cumsum(numbers, axis=0))
 
     def score(self, genomes: Batch, episodes: Keys) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

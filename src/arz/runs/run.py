@@ -8,6 +8,7 @@ print(run.champion)
 from __future__ import annotations
 
 import json
+import math
 import platform
 import time
 from collections.abc import Callable
@@ -29,11 +30,19 @@ from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
-from arz.runs.session import Progress, Session
+from arz.runs.session import Progress, Session, read_counters
 from arz.runs.store import RunError, Store
+from arz.search.regularized import Counters
 from arz.streams import MASK
 
 CHECKPOINT_SECONDS = 10.0
+
+FACTS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("arz", "preset", "config", "budget", "status"), (str,)),
+    "seed": (int,),
+    **dict.fromkeys(("target", "seconds"), (int, float)),
+}
+"""What a run must say about itself, and of which type."""
 
 
 class Run:
@@ -49,14 +58,16 @@ class Run:
     def __init__(self, store: Store) -> None:
         self._store = store
         facts = store.facts()
-        try:
-            self.config = configs.parse(facts["config"], f"{store.folder}: configuration")
-            self.seed = int(facts["seed"])
-            self.budget = Budget.parse(facts["budget"])
-            self.target = float(facts["target"])
-            self.preset = str(facts["preset"])
-        except (KeyError, TypeError) as error:
-            raise RunError(f"{store.folder} is damaged: its facts lack {error}") from None
+        for name, kinds in FACTS.items():
+            value = facts.get(name)
+            is_odd = not isinstance(value, kinds) or isinstance(value, bool)
+            if is_odd or (isinstance(value, int | float) and not 0 <= value < math.inf and name != "target"):
+                raise store.damage(f"the fact {name!r} is missing or not what it should be")
+        self.config = configs.parse(facts["config"], f"{store.folder}: configuration")
+        self.seed: int = facts["seed"]
+        self.budget = Budget.parse(facts["budget"])
+        self.target = float(facts["target"])
+        self.preset: str = facts["preset"]
 
     # ---- making and opening ----
 
@@ -80,6 +91,10 @@ class Run:
         Raises:
             ValueError: something is out of range, or the folder exists.
         """
+        if configs.parse(configs.render(config)) != config:
+            raise ValueError(
+                "the configuration cannot be written and read back: are there odd characters in its names?"
+            )
         if not 0 <= seed <= MASK:
             raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
         facts = {
@@ -129,6 +144,11 @@ class Run:
         return self._store.facts()
 
     @property
+    def counters(self) -> Counters:
+        """How far the search has come."""
+        return read_counters(self._store)
+
+    @property
     def metrics(self) -> dict[str, NDArray[np.float64]]:
         """How it went: arrays of equal length, one entry per selection."""
         return self._store.columns("metrics", "evaluations")
@@ -166,6 +186,8 @@ class Run:
         if budget is not None:
             self.budget = budget if isinstance(budget, Budget) else Budget.parse(budget)
         if target is not None:
+            if math.isnan(target):
+                raise ValueError("target must be a number, not nan")
             self.target = target
         self._store.lock()
         with self._store.transaction():
@@ -195,6 +217,8 @@ class Run:
         Raises:
             RunError: another process evolves this run, or it cannot be written.
         """
+        if not checkpoint_seconds >= 0:
+            raise ValueError(f"expected to save every so many seconds, 0 or more, not every {checkpoint_seconds}")
         self._store.lock()
         used = available_threads() if threads is None else threads
         session = Session(self._store, self.config, self.seed, self.budget, self.target, used)
@@ -221,7 +245,7 @@ class Run:
     def test(
         self, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None, **variant: Any
     ) -> list[Assessment]:
-        """Tests the champion on the five tasks, changing suddenly and continuously, and stores the results.
+        """Tests the champion on the five tasks, changing suddenly and continuously; stores the results if it can.
 
         Args:
             episodes: how many of each.
@@ -246,6 +270,7 @@ class Run:
             }
             for result in results
         ]
-        with self._store.transaction():
-            self._store.add_rows("tests", rows)
+        if self._store.is_writable:
+            with self._store.transaction():
+                self._store.add_rows("tests", rows)
         return results

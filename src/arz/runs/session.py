@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from arz.runs.budget import Budget
 from arz.runs.config import Config
 from arz.runs.lineage import Lineage
 from arz.runs.problem import ProgramProblem
-from arz.runs.store import RunError, Store
+from arz.runs.store import Store
 from arz.search.regularized import Counters, Metrics, Regularized
 
 
@@ -123,24 +124,54 @@ class Session:
         self._metrics, self._champions = [], []
 
     def _restore(self) -> None:
-        arrays, counters = self._store.checkpoint(), self._store.facts().get("counters")
-        if not arrays or counters is None:
+        arrays = self._store.checkpoint()
+        if not arrays:
             return
         search = self._search
+        search.counters = read_counters(self._store)
+        for name, array in arrays.items():
+            if RANKS.get(name.removeprefix("population_").removeprefix("champion_")) != (array.dtype.name, array.ndim):
+                raise self._store.damage(f"its checkpoint has an odd {name}")
         try:
-            search.counters = Counters(**counters)
             search.fitness, search.numbers = arrays["fitness"], arrays["numbers"]
             search.population = _unpacked("population", arrays, self._memory)
             search.champion = _unpacked("champion", arrays, self._memory)
             search.cache.restore(arrays["cache_keys"], arrays["cache_values"])
-        except (KeyError, TypeError, ValueError) as error:
-            why = str(error).splitlines()[0]
-            raise RunError(f"{self._store.folder} is damaged: its checkpoint cannot be used ({why})") from None
+        except (KeyError, ValueError) as error:
+            raise self._store.damage(f"its checkpoint cannot be used ({error})") from None
         living = 0 if search.population is None else len(search.population)
-        if not len(search.fitness) == len(search.numbers) == living:
-            raise RunError(f"{self._store.folder} is damaged: its checkpoint contradicts itself")
+        if not len(search.fitness) == len(search.numbers) == living or living not in (0, search.settings.population):
+            raise self._store.damage("its checkpoint contradicts itself")
 
 
+def read_counters(store: Store) -> Counters:
+    """The counters of a run.
+
+    Raises:
+        RunError: they are not what they should be.
+    """
+    given = store.facts().get("counters", {})
+    usual = asdict(Counters())
+    if not isinstance(given, dict) or not given.keys() <= usual.keys():
+        raise store.damage("its counters are not what they should be")
+    for name, value in given.items():
+        kinds = (int,) if isinstance(usual[name], int) else (int, float)
+        if not isinstance(value, kinds) or isinstance(value, bool) or (abs(value) > 2**62 and not math.isinf(value)):
+            raise store.damage(f"its counter {name} is not what it should be")
+    return Counters(**given)
+
+
+RANKS = {
+    "fitness": ("float64", 1),
+    "numbers": ("int64", 1),
+    "cache_keys": ("uint64", 2),
+    "cache_values": ("float64", 2),
+    "instructions": ("uint8", 2),
+    "lengths": ("int64", 2),
+    "cadfs": ("uint8", 1),
+    "images": ("float64", 2),
+}
+"""What the arrays of a checkpoint are."""
 PARTS = ("instructions", "lengths", "cadfs", "images")
 
 

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,21 +26,44 @@ from arz.runs.lineage import Difference, as_rows
 FILE = "run.sqlite"
 FORMAT = 1
 
-SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE metrics (
-    evaluations INTEGER PRIMARY KEY, steps INTEGER, hits INTEGER, restarts INTEGER, best_fitness REAL,
-    mean_fitness REAL, life_score REAL, champion_score REAL, champion INTEGER, seconds REAL);
-CREATE TABLE individuals (
-    number INTEGER PRIMARY KEY, parent INTEGER, mutation TEXT, life INTEGER, fitness REAL);
-CREATE TABLE champions (
-    number INTEGER, evaluations INTEGER PRIMARY KEY, fitness REAL, score REAL, program TEXT);
-CREATE TABLE checkpoint (name TEXT PRIMARY KEY, type TEXT, shape TEXT, data BLOB);
-CREATE TABLE tests (
-    champion INTEGER, change TEXT, task TEXT, variant TEXT, seed INTEGER, episodes INTEGER, mean REAL, completed REAL,
-    returns BLOB, PRIMARY KEY (champion, change, task, variant, seed, episodes));
-"""
-
+TABLES: dict[str, dict[str, tuple[str, ...]]] = {
+    "facts": {"name": ("TEXT",), "value": ("TEXT",)},
+    "metrics": {
+        **dict.fromkeys(("evaluations", "steps", "hits", "restarts", "champion"), ("INTEGER",)),
+        **dict.fromkeys(("best_fitness", "mean_fitness", "life_score", "champion_score", "seconds"), ("REAL",)),
+    },
+    "individuals": {
+        "number": ("INTEGER",),
+        "parent": ("INTEGER", "NULL"),
+        "mutation": ("TEXT", "NULL"),
+        "life": ("INTEGER",),
+        "fitness": ("REAL",),
+    },
+    "champions": {
+        "number": ("INTEGER",),
+        "evaluations": ("INTEGER",),
+        "fitness": ("REAL",),
+        "score": ("REAL",),
+        "program": ("TEXT",),
+    },
+    "checkpoint": {"name": ("TEXT",), "type": ("TEXT",), "shape": ("TEXT",), "data": ("BLOB",)},
+    "tests": {
+        **dict.fromkeys(("change", "task", "variant"), ("TEXT",)),
+        **dict.fromkeys(("champion", "seed", "episodes"), ("INTEGER",)),
+        **dict.fromkeys(("mean", "completed"), ("REAL",)),
+        "returns": ("BLOB",),
+    },
+}
+"""The columns of each table: the type, and whether there may be none."""
+KEYS = {
+    "facts": "name",
+    "metrics": "evaluations",
+    "individuals": "number",
+    "champions": "evaluations",
+    "checkpoint": "name",
+    "tests": "champion, change, task, variant, seed, episodes",
+}
+PYTHON = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,), "NULL": (type(None),)}
 TYPES = {"uint8", "int64", "uint64", "float64"}
 
 
@@ -54,6 +78,7 @@ class Store:
         self.folder = folder
         self._connection = connection
         self._lock: int | None = None
+        self.is_writable = True
 
     # ---- opening and closing ----
 
@@ -64,24 +89,39 @@ class Store:
         Raises:
             RunError: the folder exists. Nothing is overwritten.
         """
-        path = None if folder is None else Path(folder)
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if folder is None:
+            store = cls(_connect(":memory:"), None)
+            store._write_schema(facts)
+            return store
+        path = Path(folder)
+        if os.path.lexists(path):
+            raise RunError(
+                f"{path} exists already, and nothing is overwritten: "
+                f"choose another --output, or go on with arz resume {path}"
+            )
+        # Made aside and then renamed, so that a run is there as a whole or not at all.
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as aside:
+            made = Path(aside) / path.name
+            made.mkdir()
+            store = cls(_connect(str(made / FILE)), path)
             try:
-                path.mkdir()
-            except FileExistsError:
-                raise RunError(
-                    f"{path} exists already, and nothing is overwritten: "
-                    f"choose another --output, or go on with arz resume {path}"
-                ) from None
-        store = cls(_connect(":memory:" if path is None else str(path / FILE)), path)
-        with store.explaining():
-            store.lock()
-            with store.transaction():
-                for statement in SCHEMA.split(";"):
-                    store._connection.execute(statement)
-                store.set_facts({"format": FORMAT, **facts})
+                store._write_schema(facts)
+            finally:
+                store._connection.close()
+            made.rename(path)
+        store = cls.open(path)
+        store.lock()
         return store
+
+    def _write_schema(self, facts: Mapping[str, Any]) -> None:
+        with self.transaction():
+            for table, columns in TABLES.items():
+                lines = [
+                    f"{name} {kinds[0]}{'' if 'NULL' in kinds else ' NOT NULL'}" for name, kinds in columns.items()
+                ]
+                self._connection.execute(f"CREATE TABLE {table} ({', '.join(lines)}, PRIMARY KEY ({KEYS[table]}))")
+            self.set_facts({"format": FORMAT, **facts})
 
     @classmethod
     def open(cls, folder: str | Path) -> Store:
@@ -97,9 +137,16 @@ class Store:
         store = cls(_connect((path / FILE).resolve().as_uri() + f"?mode={mode}", uri=True), path)
         with store.explaining():
             written = store.facts().get("format")
-        if not isinstance(written, int) or written > FORMAT:
+        if not isinstance(written, int):
+            raise store.damage("it does not say which format it has")
+        if written > FORMAT:
             raise RunError(f"{path} was written by a newer version of arz (format {written}, this one reads {FORMAT})")
+        store.is_writable = mode == "rw"
         return store
+
+    def damage(self, reason: str) -> RunError:
+        """What to raise when something in the file is not as it should be."""
+        return RunError(f"{self.folder} is damaged: {reason}")
 
     def lock(self) -> None:
         """Makes sure that no other process evolves this run. The lock ends with the process, however it ends.
@@ -175,8 +222,13 @@ class Store:
 
     def facts(self) -> dict[str, Any]:
         """What is known about the run."""
-        with self.explaining():
-            return {name: _json(value) for name, value in self._connection.execute("SELECT name, value FROM facts")}
+        found = {}
+        for row in self.rows("facts"):
+            try:
+                found[row["name"]] = json.loads(row["value"])
+            except (ValueError, RecursionError):
+                raise self.damage(f"the fact {row['name']!r} cannot be read") from None
+        return found
 
     def add_rows(self, table: str, rows: list[dict[str, Any]]) -> None:
         """Appends rows; one that is there already is replaced."""
@@ -186,19 +238,28 @@ class Store:
             self._connection.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({places})", rows)
 
     def rows(self, table: str, order: str = "rowid") -> list[dict[str, Any]]:
-        """All rows of a table."""
+        """All rows of a table.
+
+        Raises:
+            RunError: a value is not of the type that its column has.
+        """
+        columns = TABLES[table]
         with self.explaining():
-            cursor = self._connection.execute(f"SELECT * FROM {table} ORDER BY {order}")
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor]
+            found = list(self._connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order}"))
+        for name, kinds, values in zip(columns, columns.values(), zip(*found, strict=True), strict=False):
+            allowed = tuple(kind for one in kinds for kind in PYTHON[one])
+            if not all(isinstance(value, allowed) for value in values):
+                raise self.damage(f"{name} in {table} holds something that does not belong there")
+        return [dict(zip(columns, row, strict=True)) for row in found]
 
     def columns(self, table: str, order: str) -> dict[str, NDArray[np.float64]]:
         """A table of numbers, as arrays."""
         rows = self.rows(table, order)
-        try:
-            return {name: np.array([row[name] for row in rows], np.float64) for name in (rows[0] if rows else {})}
-        except (TypeError, ValueError):
-            raise RunError(f"{self.folder} is damaged: {table} holds something that is not a number") from None
+        found = {name: np.array([row[name] for row in rows], np.float64) for name in (rows[0] if rows else {})}
+        for name, values in found.items():
+            if np.any((np.abs(values) > 1e18) & np.isfinite(values)):
+                raise self.damage(f"{name} in {table} holds a number that cannot be")
+        return found
 
     def change_lineage(self, change: Difference, names: tuple[str, ...]) -> None:
         """Writes and forgets individuals."""
@@ -212,13 +273,16 @@ class Store:
     def lineage(self, names: tuple[str, ...]) -> NDArray[np.void]:
         """The individuals that are kept."""
         number = {name: n for n, name in enumerate(names)}
-        with self.explaining():
-            rows = self._connection.execute(
-                "SELECT number, parent, mutation, life, fitness FROM individuals ORDER BY number"
+        return as_rows(
+            (
+                row["number"],
+                -1 if row["parent"] is None else row["parent"],
+                number.get(row["mutation"], 255 if row["mutation"] else 0),
+                row["life"],
+                row["fitness"],
             )
-            return as_rows(
-                (n, -1 if p is None else p, number.get(m, 255 if m else 0), life, f) for n, p, m, life, f in rows
-            )
+            for row in self.rows("individuals", "number")
+        )
 
     def set_checkpoint(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replaces the checkpoint."""
@@ -236,14 +300,13 @@ class Store:
             RunError: one of them is not what it says.
         """
         arrays: dict[str, NDArray[Any]] = {}
-        with self.explaining():
-            for name, kind, shape, data in self._connection.execute("SELECT * FROM checkpoint"):
-                try:
-                    if kind not in TYPES:
-                        raise ValueError(kind)
-                    arrays[name] = np.frombuffer(data, kind).reshape(json.loads(shape)).copy()
-                except (TypeError, ValueError):
-                    raise RunError(f"{self.folder} is damaged: the checkpoint's {name} cannot be read") from None
+        for row in self.rows("checkpoint"):
+            try:
+                if row["type"] not in TYPES:
+                    raise ValueError(row["type"])
+                arrays[row["name"]] = np.frombuffer(row["data"], row["type"]).reshape(json.loads(row["shape"])).copy()
+            except (TypeError, ValueError, OverflowError, RecursionError):
+                raise self.damage(f"the checkpoint's {row['name']} cannot be read") from None
         return arrays
 
 
@@ -254,13 +317,6 @@ def is_run(path: str | Path) -> bool:
 
 def _name(names: tuple[str, ...], mutation: int) -> str:
     return names[mutation] if mutation < len(names) else "copy"
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError):
-        return text
 
 
 def _connect(name: str, uri: bool = False) -> sqlite3.Connection:

@@ -1,7 +1,8 @@
 """The cache of scores: what was scored before is not scored again.
 
 Genomes are known by their fingerprints. With exact fingerprints (the code that matters) the cache never changes a
-result; with functional ones (actions on fixed observations) it hits more often and sometimes falsely.
+result; with functional ones (actions on fixed observations) it hits more often and sometimes falsely. (With a hurdle a
+score depends on the population of its time, and the cache keeps the first one.)
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class ScoreCache:
-    """Fitness and cost of the genomes seen last; the least recently used goes first.
+    """The fitness of the genomes seen last; the least recently used goes first.
 
     Args:
         capacity: how many to keep; 0 keeps none.
@@ -26,7 +27,7 @@ class ScoreCache:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self._core = core.Cache(max(capacity, 1), 2)
+        self._core = core.Cache(max(capacity, 1), 1)
 
     def __len__(self) -> int:
         return len(self._core)
@@ -46,7 +47,7 @@ class ScoreCache:
         if len(missing) == 0:
             return np.ascontiguousarray(values[:, 0]), 0.0, count
         fitness, steps = compute(missing)
-        self._core.insert(fingerprints[missing], np.stack([fitness, steps], axis=1))
+        self._core.insert(fingerprints[missing], fitness[:, None])
         values[missing, 0] = fitness
         if np.isnan(values[:, 0]).any():  # the same one twice among the new
             values, _ = self._core.look_up(fingerprints)

@@ -24,6 +24,7 @@ from arz.search.problem import G, Problem
 from arz.streams import keys, mix
 
 NO_PARENT = -1
+MAX_CACHE = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ class Settings:
     hurdle_episodes: int = 0
     """Score children on this many of their episodes first; 0 for no hurdle."""
     hurdle_quantile: float = 0.25
-    """Children that are worse on these than this quantile of the population are not scored further."""
+    """Children that are worse on these than this quantile of the population are not scored further: that is their
+    fitness."""
 
     def __post_init__(self) -> None:
         least = {
@@ -78,6 +80,8 @@ class Settings:
         for name, value in vars(self).items():
             if isinstance(value, int) and not isinstance(value, bool) and not least.get(name, 0) <= value < 2**31:
                 raise ValueError(f"{name} must be a whole number of at least {least.get(name, 0)}, not {value}")
+        if self.cache > MAX_CACHE:
+            raise ValueError(f"cache must be at most {MAX_CACHE}, not {self.cache}")
         if self.lag > self.population:
             raise ValueError(f"lag must be at most the population of {self.population}, not {self.lag}")
         if not 0 <= self.hurdle_quantile <= 1:
@@ -102,9 +106,11 @@ class Counters:
     life_start: int = 0
     """The evaluation at which this life began: after a restart, a new one begins."""
     life_best: float = -np.inf
-    """The best selection score of this life..."""
+    """The best selection score of this life."""
+    improved_to: float = -np.inf
+    """The score that last counted as an improvement..."""
     improved_at: int = 0
-    """...and the evaluation at which it last improved."""
+    """...and the evaluation at which that was."""
     selected_at: int = 0
     """The evaluation of the last selection."""
     champion: int = -1
@@ -233,7 +239,7 @@ class Regularized(Generic[G]):
 
         def compute(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             chosen = genomes if len(positions) == len(genomes) else genomes.take(positions)
-            if settings.hurdle_episodes and len(self.fitness):
+            if settings.hurdle_episodes and len(self.fitness) and not again:
                 return self._score_with_hurdle(chosen, episodes)
             return self.problem.score(chosen, episodes)
 
@@ -274,9 +280,10 @@ class Regularized(Generic[G]):
         count.steps += int(steps.sum())
         winner = int(np.argmax(scores))
         score = float(scores[winner])
-        if score > count.life_best + self.settings.restart_improvement or count.life_best == -np.inf:
+        count.life_best = max(count.life_best, score)
+        if score > count.improved_to + self.settings.restart_improvement:
             count.improved_at = count.evaluations
-            count.life_best = score
+            count.improved_to = score
         if score > count.champion_score:
             count.champion_score = score
             count.champion = int(self.numbers[best[winner]])
@@ -303,4 +310,4 @@ class Regularized(Generic[G]):
         self.fitness = np.zeros(0)
         self.numbers = np.zeros(0, np.int64)
         self.counters.restarts += 1
-        self.counters.life_best = -np.inf
+        self.counters.life_best = self.counters.improved_to = -np.inf

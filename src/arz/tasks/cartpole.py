@@ -22,6 +22,15 @@ NAMED: dict[str, tuple[str, ...]] = {"stationary": (), **{name: (name,) for name
 CHANGES = ("none", "sudden", "continuous")
 """How parameters change: not at all, at once, or in a straight line over a window of time."""
 
+RANGES = {name: (low, high) for name, _, low, high in core.CARTPOLE_CHANGES}
+"""Where a parameter, or the mean of the noise, may go."""
+
+STEP = core.CARTPOLE_STEP
+"""Seconds in a step."""
+
+ANGLE_LIMIT = core.CARTPOLE_ANGLE_LIMIT
+"""The pole has fallen when it is farther than this from the vertical (rad)."""
+
 TRUTH = core.CARTPOLE_TRUTH
 """What there is to know about an episode at each step; a policy sees only the first four."""
 

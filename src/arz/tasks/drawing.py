@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from arz.native import core
-from arz.tasks.cartpole import Cartpole
+from arz.tasks.cartpole import ANGLE_LIMIT, RANGES, STEP, Cartpole
 
-FRAMES_PER_SECOND = 60  # a step is 1/60 s
+FRAMES_PER_SECOND = round(1 / STEP)
 NOMINAL = {name: nominal for name, nominal, *_ in core.CARTPOLE_CHANGES}
 
 FINE = 4  # drawn this many times larger and then reduced: with 2, a pole that is nearly upright shows steps
@@ -25,8 +25,8 @@ POLE = 1.0  # m; its centre of mass is half way up
 CART_WIDTH, CART_HEIGHT, WHEEL = 0.24, 0.11, 0.028  # m
 MARGIN = 0.3  # of track beyond the limits, m
 FARTHEST = 3.0  # limits beyond this do not fit: the view then follows the cart
-FALLEN = math.radians(12.0)
-TRACK_ANGLE = math.radians(15.0)  # the most by which the task tilts the track
+FALLEN = ANGLE_LIMIT
+TRACK_ANGLE = RANGES["track_angle"][1]  # the most by which the task tilts the track
 
 PAPER, STRIP, STRIP_CHANGED, MARK_CHANGED = (251, 251, 249), (238, 239, 240), (255, 232, 190), (226, 122, 20)
 INK, TRACK, TICK, FAINT, WEDGE = (38, 44, 52), (92, 100, 110), (186, 191, 196), (208, 212, 215), (240, 243, 244)

@@ -18,12 +18,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from arz.evaluate import STATUS, Status
 from arz.names import did_you_mean
 from arz.native import core
 from arz.streams import as_keys
 from arz.tasks.cartpole import TRUTH, Cartpole
 from arz.tasks.drawing import FRAMES_PER_SECOND, Window, scene
+from arz.tasks.status import STATUS, Status
 
 TOLD = {name: column for column, name in enumerate(TRUTH) if name not in ("action", "reward")}
 """What `info` tells of the truth, and where it stands: all but what the caller of `step` knows."""
