@@ -18,6 +18,7 @@ import numpy as np
 
 import arz
 from arz.evaluate import evaluate, fresh_episodes
+from arz.runs.budget import Budget
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "results" / "cartpole"
@@ -38,7 +39,7 @@ class Experiment:
     """The experiment whose runs are extended; empty for new runs."""
 
 
-GAP = ("--budget", "1G steps")
+GAP = ("--budget", "500M steps")
 EXPERIMENTS = {
     "continuous": Experiment("all, continuous; default budget", (), 10),
     "sudden": Experiment(
@@ -49,9 +50,9 @@ EXPERIMENTS = {
     ),
     **{
         f"{'stateful' if stateful else 'stateless'}-{change}-{limit}": Experiment(
-            f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 1G steps",
+            f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 500M steps",
             (*GAP, "--change", change, "--x-limit", limit, *([] if stateful else ["--no-stateful"])),
-            4,
+            3,
         )
         for limit in ("0.4", "2.4")
         for change in ("sudden", "continuous")
@@ -80,8 +81,17 @@ def run_one(name: str, seed: int) -> dict[str, Any]:
     if done.returncode:
         sys.exit(done.stderr)
     with arz.Run.open(folder) as run:
-        metrics, champion, task = run.metrics, run.champion, run.config.task
-        facts = run.facts
+        metrics, champions, task, facts = run.metrics, run.champions, run.config.task, run.facts
+    # A longer run holds every shorter one of its seed: look at it as it stood when the budget was spent.
+    budget = Budget.parse(option(name, "--budget") or arz.preset("cartpole").limits.budget)
+    until = [
+        budget.spent(int(e), int(s), t) < 1 or n == len(metrics["steps"]) - 1
+        for n, (e, s, t) in enumerate(zip(metrics["evaluations"], metrics["steps"], metrics["seconds"], strict=True))
+    ]
+    last = until.index(False) if False in until else len(until) - 1
+    metrics = {key: values[: last + 1] for key, values in metrics.items()}
+    best = [row for row in champions if row["evaluations"] <= metrics["evaluations"][-1]][-1]
+    champion = arz.Program.parse(best["program"])
     simple = arz.readable(champion).program
     (KEPT / "champions").mkdir(parents=True, exist_ok=True)
     (KEPT / "champions" / f"{name}-{seed}.arz").write_text(str(simple))
@@ -94,8 +104,8 @@ def run_one(name: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "command": " ".join(command_of(name, seed)),
         "arz": facts["arz"],
-        **{key: facts["counters"][key] for key in ("evaluations", "steps", "hits", "restarts")},
-        "seconds": round(facts["seconds"], 1),
+        **{key: int(metrics[key][-1]) for key in ("evaluations", "steps", "hits", "restarts")},
+        "seconds": round(float(metrics["seconds"][-1]), 1),
         "selection": round(float(metrics["champion_score"][-1]), 1),
         "tests": tests,
         "own": tests[f"{task.change} all"],
@@ -105,6 +115,12 @@ def run_one(name: str, seed: int) -> dict[str, Any]:
         "parameters": cost.parameters,
         "flops": cost.flops,
     }
+
+
+def option(name: str, wanted: str) -> str:
+    """The value of an option of an experiment; nothing if it is not given."""
+    words = EXPERIMENTS[name].options
+    return words[words.index(wanted) + 1] if wanted in words else ""
 
 
 def reached(metrics: dict[str, Any], level: float) -> dict[str, float] | None:

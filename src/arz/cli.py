@@ -110,7 +110,11 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument(
         "--seed", type=int, default=arz.TEST_SEED, help="which episodes; the same for every program (default: 0)"
     )
-    test.add_argument("--figure", metavar="FILE", help="where to draw it (default for a run: test.png in its folder)")
+    test.add_argument(
+        "--figure",
+        metavar="FILE",
+        help="where to draw it (default for a run: its test.png)",
+    )
     test.add_argument("--threads", type=int, help="how many to use (default: all)")
     _add_variant(test)
     _add_json(test)
@@ -196,6 +200,7 @@ def _add_variant(parser: argparse.ArgumentParser) -> None:
         "--x-limit",
         type=float,
         dest="variant_x_limit",
+        metavar="METRES",
         default=argparse.SUPPRESS,
         help="how far the cart may go (default: as in the run, else 0.4)",
     )

@@ -60,7 +60,7 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def showing(title: str, quiet: bool) -> Iterator[Callable[[Standing], None]]:
+def showing(quiet: bool) -> Iterator[Callable[[Standing], None]]:
     """Shows how a run stands: a bar on a terminal, a line now and then elsewhere, nothing if quiet."""
     if quiet:
         yield lambda _: None
@@ -70,8 +70,7 @@ def showing(title: str, quiet: bool) -> Iterator[Callable[[Standing], None]]:
         yield _plain(out)
         return
     bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=10),
         TaskProgressColumn(),
         TextColumn("{task.fields[state]}", markup=False),
         console=out,
@@ -79,7 +78,7 @@ def showing(title: str, quiet: bool) -> Iterator[Callable[[Standing], None]]:
         refresh_per_second=4,
     )
     with bar:
-        task = bar.add_task(title, total=1.0, state="starting")
+        task = bar.add_task("", total=1.0, state="starting")
         yield lambda standing: bar.update(task, completed=min(standing.spent, 1.0), state=describe(standing))
 
 
@@ -100,9 +99,10 @@ def describe(standing: Standing) -> str:
     metrics = standing.metrics
     left = standing.seconds * (1 / standing.spent - 1) if standing.spent > 0 else 0.0
     return (
-        f"best {metrics.champion_score:.0f}  this life {metrics.life_score:.0f}  mean {metrics.mean_fitness:.0f}  "
-        f"{_short(standing.evaluations_per_second)} eval/s  {_short(standing.steps_per_second)} steps/s  "
-        f"hits {metrics.hits / max(metrics.evaluations, 1):.0%}  restarts {metrics.restarts}  left {duration(left)}"
+        f"left {duration(left)}  best {metrics.champion_score:.0f}  this life {metrics.life_score:.0f}  "
+        f"mean {metrics.mean_fitness:.0f}  restarts {metrics.restarts}  "
+        f"{_short(standing.evaluations_per_second)} eval/s  hits {metrics.hits / max(metrics.evaluations, 1):.0%}  "
+        f"{_short(standing.steps_per_second)} steps/s"
     )
 
 

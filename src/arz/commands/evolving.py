@@ -59,30 +59,37 @@ def resume(options: argparse.Namespace) -> int:
 
 def _go_on(run: Run, options: argparse.Namespace, log_class: Any) -> int:
     is_silent = options.quiet or options.json
+    run.lock()
     if not is_silent:
         _say(f"{run.folder}: {run.config.task.name}; seed {run.seed}; budget {run.budget}. Ctrl-C stops and saves.")
     log = log_class(str(run.folder / "tensorboard")) if log_class and run.folder else None
-    with terminal.stoppable() as should_stop, terminal.showing(str(run.folder), options.quiet) as show:
+    with terminal.stoppable() as should_stop, terminal.showing(options.quiet) as show:
 
         def on_progress(standing: Progress) -> None:
             show(standing)
             if log is not None:
                 _log(log, standing)
 
-        reason = run.evolve(
-            threads=options.threads,
-            on_progress=on_progress,
-            should_stop=should_stop,
-            checkpoint_seconds=options.save_every,
-        )
+        try:
+            reason = run.evolve(
+                threads=options.threads,
+                on_progress=on_progress,
+                should_stop=should_stop,
+                checkpoint_seconds=options.save_every,
+            )
+        except KeyboardInterrupt:  # the second one
+            _say(f"Stopped at once. Go on from the last save with: arz resume {run.folder}")
+            return INTERRUPTED
     if log is not None:
         log.close()
     if reason == "stopped":
+        _say(f"Look at the best so far with: arz show {run.folder}")
         _say(f"Stopped and saved. Go on with: arz resume {run.folder}")
         return INTERRUPTED
     if not is_silent:
         ended = "the target is reached" if reason == "target" else "the budget is spent"
-        _say(f"Ended: {ended}, after {terminal.duration(run.facts['seconds'])}.")
+        spent = terminal.duration(run.facts["seconds"])
+        _say(f"Ended: {ended}, after {spent}. To go on, give arz resume a larger --budget.")
     _report(run, options, reason)
     return 0
 

@@ -48,10 +48,17 @@ def runs(options: argparse.Namespace) -> None:
 
 def _run_row(row: dict[str, Any]) -> list[str]:
     if "seed" not in row:
-        return [row["run"], row["status"], *[""] * 6]
+        return [Path(row["run"]).name, *[""] * 6, row["status"]]
     scores = ["" if row[name] is None else f"{row[name]:.1f}" for name in ("score", "test")]
     spent = [f"{row['evaluations']:,}", terminal.duration(row["seconds"])]
-    return [row["run"], row["task"], str(row["seed"]), *spent, *scores, STATUS.get(row["status"], row["status"])]
+    return [
+        Path(row["run"]).name,
+        row["task"],
+        str(row["seed"]),
+        *spent,
+        *scores,
+        STATUS.get(row["status"], row["status"]),
+    ]
 
 
 def show(options: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ from arz.commands.common import (
     run_folder,
     with_prefix,
 )
-from arz.evaluate import STATUS, evaluate, fresh_episodes, record
+from arz.evaluate import STATUS, TEST_SEED, evaluate, fresh_episodes, record
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
 from arz.tasks.cartpole import NAMED, Cartpole
@@ -40,11 +40,14 @@ def test(options: argparse.Namespace) -> None:
     if is_run(options.source):
         with Run.open(options.source) as run:
             results = run.test(**how, **variant)
-        figure = figure or Path(options.source) / "test.png"
+        is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
+        if is_usual and not options.json:
+            figure = figure or Path(options.source) / "test.png"
     else:
         results = assess(program_at(options.source), Cartpole(**variant), **how)
     if figure:
-        figures.save(figures.test_figure(returns(results), options.source), Path(figure))
+        title = f"{options.source}: {options.episodes} test episodes each"
+        figures.save(figures.test_figure(returns(results), title), Path(figure))
     if options.json:
         about = {"source": options.source, "episodes": options.episodes, "seed": options.seed, "variant": variant}
         print_json({**about, "tests": result_rows(results)})

@@ -22,6 +22,8 @@ def preset(name: str | Path, **changes: Any) -> Config:
     Raises:
         ValueError: there is no such preset or field, or a value does not fit.
     """
+    if isinstance(changes.get("budget"), int | float):
+        changes["budget"] = str(changes["budget"])
     return configs.override(configs.load(name), changes)
 
 

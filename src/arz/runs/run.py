@@ -181,10 +181,28 @@ class Run:
 
     # ---- evolving ----
 
+    def lock(self) -> None:
+        """Makes sure that no other process evolves this run.
+
+        Raises:
+            RunError: another process does.
+        """
+        self._store.lock()
+
     def extend(self, budget: str | Budget | None = None, target: float | None = None) -> None:
-        """Changes when the run ends."""
+        """Changes when the run ends. A budget counts from the start of the run.
+
+        Raises:
+            ValueError: it is spent already.
+        """
         if budget is not None:
-            self.budget = budget if isinstance(budget, Budget) else Budget.parse(budget)
+            wanted = budget if isinstance(budget, Budget) else Budget.parse(budget)
+            count = self.counters
+            if wanted.spent(count.evaluations, count.steps, float(self.facts["seconds"])) >= 1:
+                raise ValueError(
+                    f"{self.folder or 'the run'} has spent {wanted} already: a budget counts from the start"
+                )
+            self.budget = wanted
         if target is not None:
             if math.isnan(target):
                 raise ValueError("target must be a number, not nan")

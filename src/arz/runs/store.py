@@ -96,8 +96,8 @@ class Store:
         path = Path(folder)
         if os.path.lexists(path):
             raise RunError(
-                f"{path} exists already, and nothing is overwritten: "
-                f"choose another --output, or go on with arz resume {path}"
+                f"{path} exists already, and nothing is overwritten: choose another folder"
+                + (f", or go on with arz resume {path}" if is_run(path) else "")
             )
         # Made aside and then renamed, so that a run is there as a whole or not at all.
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,6 +131,8 @@ class Store:
             RunError: there is none, or it is damaged, or a newer version of arz wrote it.
         """
         path = Path(folder)
+        if not path.exists():
+            raise RunError(f"there is no run {path}")
         if not (path / FILE).is_file():
             raise RunError(f"{path} is not a run: there is no {FILE} in it")
         mode = "rw" if os.access(path / FILE, os.W_OK) and os.access(path, os.W_OK) else "ro"
