@@ -46,13 +46,13 @@ EXPERIMENTS = {
         "all, sudden; 3 minutes or 975", ("--change", "sudden", "--budget", "3m", "--target", "975"), 10
     ),
     "continuous-20m": Experiment(
-        "the same runs; 20 minutes or 975", ("--budget", "20m", "--target", "975"), 10, "continuous"
+        "the same runs; 20 minutes or 960", ("--budget", "20m", "--target", "960"), 10, "continuous"
     ),
     **{
         f"{'stateful' if stateful else 'stateless'}-{change}-{limit}": Experiment(
             f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 500M steps",
             (*GAP, "--change", change, "--x-limit", limit, *([] if stateful else ["--no-stateful"])),
-            3,
+            3 if limit == "0.4" else 2,
         )
         for limit in ("0.4", "2.4")
         for change in ("sudden", "continuous")

@@ -1,0 +1,47 @@
+"""What results/ says follows from the data beside it, and the champions score what the data says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import arz
+
+ROOT = Path(__file__).parent.parent
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"results_{name}", ROOT / "results" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_follow_from_the_data() -> None:
+    module = script("cartpole")
+    assert (ROOT / "results" / "cartpole" / "tables.md").read_text() == "".join(module.tables())
+
+
+def test_the_table_of_settings_follows_from_the_data() -> None:
+    page = (ROOT / "docs" / "search.md").read_text()
+    found = re.search(r"<!-- tuning -->\n(.*?)\n<!-- /tuning -->", page, flags=re.S)
+    assert found is not None
+    assert found.group(1).strip() == script("tuning").table()
+
+
+@pytest.mark.parametrize("experiment", ["continuous", "sudden"])
+def test_champions_score_what_the_data_says(experiment: str) -> None:
+    rows = script("cartpole").rows(experiment)
+    assert len(rows) == 10
+    for row in rows[:3]:
+        program = arz.Program.load(ROOT / "results" / "cartpole" / "champions" / f"{experiment}-{row['seed']}.arz")
+        score = arz.evaluate(program, arz.Cartpole(change=experiment), arz.fresh_episodes(1000)).mean[0]
+        assert score == pytest.approx(row["own"], abs=2)
