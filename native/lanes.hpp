@@ -104,16 +104,6 @@ ARZ_INLINE LaneMask operator<(const Lanes& a, const Lanes& b) {
   for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] < b.part[p];
   return result;
 }
-ARZ_INLINE LaneMask operator|(const LaneMask& a, const LaneMask& b) {
-  LaneMask result;
-  for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] | b.part[p];
-  return result;
-}
-ARZ_INLINE LaneMask operator!(const LaneMask& a) {
-  LaneMask result;
-  for (int p = 0; p < kParts; ++p) result.part[p] = ~a.part[p];
-  return result;
-}
 ARZ_INLINE LaneMask operator&(const LaneMask& a, const LaneMask& b) {
   LaneMask result;
   for (int p = 0; p < kParts; ++p) result.part[p] = a.part[p] & b.part[p];

@@ -82,14 +82,7 @@ def run_one(name: str, seed: int) -> dict[str, Any]:
         sys.exit(done.stderr)
     with arz.Run.open(folder) as run:
         metrics, champions, task, facts = run.metrics, run.champions, run.config.task, run.facts
-    # A longer run holds every shorter one of its seed: look at it as it stood when the budget was spent.
-    budget = Budget.parse(option(name, "--budget") or arz.preset("cartpole").limits.budget)
-    until = [
-        budget.spent(int(e), int(s), t) < 1 or n == len(metrics["steps"]) - 1
-        for n, (e, s, t) in enumerate(zip(metrics["evaluations"], metrics["steps"], metrics["seconds"], strict=True))
-    ]
-    last = until.index(False) if False in until else len(until) - 1
-    metrics = {key: values[: last + 1] for key, values in metrics.items()}
+    metrics = until_end(name, metrics)
     best = [row for row in champions if row["evaluations"] <= metrics["evaluations"][-1]][-1]
     champion = arz.Program.parse(best["program"])
     simple = arz.readable(champion).program
@@ -117,10 +110,18 @@ def run_one(name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def option(name: str, wanted: str) -> str:
-    """The value of an option of an experiment; nothing if it is not given."""
-    words = EXPERIMENTS[name].options
-    return words[words.index(wanted) + 1] if wanted in words else ""
+def until_end(name: str, metrics: dict[str, Any]) -> dict[str, Any]:
+    """The metrics up to where the command of an experiment ends: a longer run holds every shorter one of its seed."""
+    experiment = EXPERIMENTS[name]
+    options = dict(zip(experiment.options[::2], experiment.options[1::2], strict=False))
+    budget = Budget.parse(options.get("--budget", arz.preset("cartpole").limits.budget))
+    moments = zip(metrics["evaluations"], metrics["steps"], metrics["seconds"], strict=True)
+    count = sum(budget.spent(*moment) < 1 for moment in moments)
+    if "--target" in options:
+        begun = len(until_end(experiment.extends, metrics)["steps"]) if experiment.extends else 1
+        there = np.flatnonzero(metrics["champion_score"] >= float(options["--target"])) + 1
+        count = min([count, *(max(begun, int(n)) for n in there[:1])])
+    return {key: values[:count] for key, values in metrics.items()}
 
 
 def reached(metrics: dict[str, Any], level: float) -> dict[str, float] | None:
@@ -152,15 +153,54 @@ def run(names: list[str]) -> None:
 
 
 def expected(found: list[dict[str, Any]], level: str) -> str:
-    """Total time of all runs up to the level, or to their end, divided by how many got there."""
-    times = [row["reached"][level]["seconds"] if row["reached"][level] else row["seconds"] for row in found]
+    """Time and steps of all runs up to the level, or to their end, for each run that got there."""
     successes = sum(row["reached"][level] is not None for row in found)
-    return f"{sum(times) / successes:.0f} s ({successes}/{len(found)})" if successes else f"none in {sum(times):.0f} s"
+    seconds, steps = (sum((row["reached"][level] or row)[what] for row in found) for what in ("seconds", "steps"))
+    if not successes:
+        return f"none in {seconds:.0f} s, {steps / 1e9:.1f}G steps"
+    return f"{seconds / successes:.0f} s, {steps / successes / 1e9:.2f}G steps ({successes}/{len(found)})"
+
+
+def is_adaptive(row: dict[str, Any]) -> bool:
+    """Whether a champion copes with sudden and with continuous changes."""
+    return min(row["tests"]["sudden all"], row["tests"]["continuous all"]) >= 900
+
+
+def summary() -> str:
+    """How many runs of ten got where: the table in README."""
+    lines = [
+        "| evolved on | 900 or more | 950 or more | median (range) | adapts to both | command, for seeds 1 to 10 |"
+    ]
+    lines.append("|---|---|---|---|---|---|")
+    for name, command in {
+        "continuous": "arz evolve cartpole --seed N",
+        "continuous-20m": "arz resume RUN --budget 20m --target 960",
+        "sudden": "arz evolve cartpole --seed N --change sudden --budget 3m --target 975",
+    }.items():
+        found = rows(name)
+        scores = [row["own"] for row in found]
+        counts = [sum(score >= level for score in scores) for level in (900, 950)] + [sum(map(is_adaptive, found))]
+        high, higher, both = (f"{count} of {len(found)}" for count in counts)
+        middle = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
+        lines.append(f"| {EXPERIMENTS[name].title} | {high} | {higher} | {middle} | {both} | `{command}` |")
+    return "\n".join(lines) + "\n"
+
+
+def gap() -> str:
+    """What programs with and without memory reach, at both limits of the track: the other table in README."""
+    columns = [(limit, change) for limit in ("0.4", "2.4") for change in ("continuous", "sudden")]
+    names = " | ".join(f"x limit {limit}, {change}" for limit, change in columns)
+    lines = [f"| | {names} |", "|---|---|---|---|---|"]
+    for kind in ("stateless", "stateful"):
+        cells = [sorted((row["own"] for row in rows(f"{kind}-{c}-{limit}")), reverse=True) for limit, c in columns]
+        lines.append(f"| {kind} | " + " | ".join(", ".join(f"{score:.0f}" for score in cell) for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def tables() -> Iterator[str]:
     """The tables, as Markdown."""
-    yield "| experiment | runs | test score on its own task, each run | expected time to 900 | to 950 |\n"
+    yield summary() + "\n" + gap() + "\n"
+    yield "| experiment | runs | test score on its own task, each run | expected cost of 900 | of 950 |\n"
     yield "|---|---|---|---|---|\n"
     for name, experiment in EXPERIMENTS.items():
         found = rows(name)
@@ -174,7 +214,7 @@ def tables() -> Iterator[str]:
         columns += ["continuous, all", "memory wiped", "lines", "adapts"]
         yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n"
         for row in rows(name):
-            adapts = "yes" if min(row["tests"]["sudden all"], row["tests"]["continuous all"]) >= 900 else "no"
+            adapts = "yes" if is_adaptive(row) else "no"
             tests = [f"{row['tests'][f'{change} all']:.0f}" for change in ("sudden", "continuous")]
             shares = [f"{row['steps'] / 1e9:.2f}G", f"{row['hits'] / row['evaluations']:.0%}"]
             cells = [row["seed"], f"{row['seconds']:.0f} s", f"{row['evaluations']:,}", *shares, row["restarts"]]

@@ -28,6 +28,9 @@ def script(name: str) -> ModuleType:
 def test_the_tables_follow_from_the_data() -> None:
     module = script("cartpole")
     assert (ROOT / "results" / "cartpole" / "tables.md").read_text() == "".join(module.tables())
+    readme = (ROOT / "README.md").read_text()
+    assert module.summary() in readme
+    assert module.gap() in readme
 
 
 def test_the_table_of_settings_follows_from_the_data() -> None:

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "../batch.hpp"
-#include "../interpreter.hpp"
-#include "../liveness.hpp"
+#include "batch.hpp"
+#include "interpreter.hpp"
+#include "liveness.hpp"
 
 namespace arz {
 

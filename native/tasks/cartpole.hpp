@@ -15,9 +15,9 @@
 #include <limits>
 #include <span>
 
-#include "../interpreter.hpp"
-#include "../lanes.hpp"
-#include "../random.hpp"
+#include "interpreter.hpp"
+#include "lanes.hpp"
+#include "random.hpp"
 
 namespace arz {
 

@@ -19,7 +19,7 @@ from arz.runs.run import Run
 from arz.runs.store import is_run
 from arz.simplify import effective, readable
 
-STATUS = {"budget": "finished", "target": "reached its target", "running": "running, or killed"}
+STATUS_TEXT = {"budget": "finished", "target": "reached its target", "running": "running, or killed"}
 """What the status of a run means, where its name does not say it."""
 
 
@@ -57,7 +57,7 @@ def _run_row(row: dict[str, Any]) -> list[str]:
         str(row["seed"]),
         *spent,
         *scores,
-        STATUS.get(row["status"], row["status"]),
+        STATUS_TEXT.get(row["status"], row["status"]),
     ]
 
 
@@ -99,7 +99,7 @@ def _everything(program: Program, about: dict[str, Any], tests: list[dict[str, A
 def _print_everything(program: Program, about: dict[str, Any], tests: list[dict[str, Any]]) -> None:
     if about:
         spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
-        status = STATUS.get(about["status"], about["status"])
+        status = STATUS_TEXT.get(about["status"], about["status"])
         print(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")
         print(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
     print(program)

@@ -1,8 +1,4 @@
-"""Evolving in a few lines of Python.
-
-run = arz.evolve(arz.preset("cartpole", change="sudden", budget="30s"), seed=1)
-print(run.champion)
-"""
+"""Evolving in a few lines of Python: `arz.evolve(arz.preset("cartpole", change="sudden", budget="30s")).champion`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A run: evolve, stop at any moment, go on, look at what came out.
-
-run = Run.create(load("cartpole"), seed=1, folder="runs/first")
-run.evolve()
-print(run.champion)
-"""
+"""A run: evolve, stop at any moment, go on, look at what came out."""
 
 from __future__ import annotations
 
@@ -92,9 +87,7 @@ class Run:
             ValueError: something is out of range, or the folder exists.
         """
         if configs.parse(configs.render(config)) != config:
-            raise ValueError(
-                "the configuration cannot be written and read back: are there odd characters in its names?"
-            )
+            raise ValueError("the configuration cannot be written and read back: are there odd characters in it?")
         if not 0 <= seed <= MASK:
             raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
         facts = {

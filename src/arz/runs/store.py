@@ -137,8 +137,7 @@ class Store:
             raise RunError(f"{path} is not a run: there is no {FILE} in it")
         mode = "rw" if os.access(path / FILE, os.W_OK) and os.access(path, os.W_OK) else "ro"
         store = cls(_connect((path / FILE).resolve().as_uri() + f"?mode={mode}", uri=True), path)
-        with store.explaining():
-            written = store.facts().get("format")
+        written = store.facts().get("format")
         if not isinstance(written, int):
             raise store.damage("it does not say which format it has")
         if written > FORMAT:

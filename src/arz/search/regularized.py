@@ -103,8 +103,7 @@ class Counters:
     hits: int = 0
     """Genomes whose fitness was known from the cache."""
     restarts: int = 0
-    life_start: int = 0
-    """The evaluation at which this life began: after a restart, a new one begins."""
+    """Each begins a new life."""
     life_best: float = -np.inf
     """The best selection score of this life."""
     improved_to: float = -np.inf
@@ -193,7 +192,7 @@ class Regularized(Generic[G]):
 
     def _begin(self) -> Births:
         count = self.counters
-        count.life_start = count.improved_at = count.evaluations
+        count.improved_at = count.evaluations
         numbers = count.evaluations + np.arange(self.settings.population)
         self.population = self.problem.random(keys(self.seed, "random", numbers))
         self.fitness = self._score(self.population)
