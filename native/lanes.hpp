@@ -22,7 +22,7 @@ inline constexpr int kPart = 2;
 typedef double Part __attribute__((vector_size(kPart * 8), may_alias));
 typedef std::int64_t IntegerPart __attribute__((vector_size(kPart * 8), may_alias));
 
-inline constexpr int kLanes = 16;
+inline constexpr int kLanes = 8;
 inline constexpr int kParts = kLanes / kPart;
 
 struct alignas(64) Lanes {

@@ -11,6 +11,7 @@
 // moves on, and the reward is that of the new state.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -109,18 +110,21 @@ class Cartpole {
       if (double* to = policy.observation(e)) observe(e, to);
   }
   void observe(int entry, double* to) const {
-    if (settings_.hides_positions && entry < 2)
-      std::fill_n(to, width_, 0.0);
-    else
-      std::copy_n(row(kX + entry), width_, to);
+    const bool hidden = settings_.hides_positions && entry < 2;
+    const double* from = row(kX + entry);
+    for (int first = 0; first < width_; first += kPart)  // a loop, not a call: there are few
+      *reinterpret_cast<Part*>(to + first) = hidden ? Part{} : *reinterpret_cast<const Part*>(from + first);
   }
 
   // One step in all lanes, by actions that lie at a cache-line boundary, one per lane and padded to a whole chunk;
   // returns whether an episode ended. A lane that has ended goes on, but nothing of it counts.
   bool advance(const double* actions) {
-    bool ended = false;
+    IntegerPart over{};
     const Rows rows{rows_.data(), width_};
-    for (int first = 0; first < width_; first += kPart) ended |= advance(rows, first, actions);
+    for (int first = 0; first < width_; first += kPart) over |= advance(rows, first, actions);
+    std::int64_t ended = 0;
+    for (int l = 0; l < kPart; ++l) ended |= over[l];
+    if (ended != 0) end_episodes();
     ++time_;
     if (time_ >= settings_.steps) {
       for (int l = 0; l < lanes_; ++l)
@@ -128,7 +132,7 @@ class Cartpole {
       return true;
     }
     if (time_ >= kFirstChange && time_ <= kLastChange) set_parameters();
-    return ended;
+    return ended != 0;
   }
 
   Status status(int lane) const { return status_[lane]; }
@@ -174,6 +178,7 @@ class Cartpole {
     kReward,
     kTotal,
     kSinTrack,
+    kRunning,
     kSchedules,
     kRows = kSchedules + 4 * 4
   };
@@ -195,6 +200,7 @@ class Cartpole {
   // All numbers are drawn whatever the variant, so that variants share their starts and schedules.
   void start(int lane, Stream stream) {
     status_[lane] = Status::running;
+    row(kRunning)[lane] = 1.0;
     for (int r = kX; r <= kThetaDot; ++r) row(r)[lane] = stream.uniform(-kStart, kStart);
     for (int p = 0; p < 4; ++p) {
       const ChangeRange& range = kCartpoleChanges[p];
@@ -246,7 +252,8 @@ class Cartpole {
     return result;
   }
 
-  ARZ_INLINE bool advance(const Rows& rows, int first, const double* actions) {
+  // One step in some lanes; returns which episodes ended in it.
+  ARZ_INLINE IntegerPart advance(const Rows& rows, int first, const double* actions) {
     const Part action = *reinterpret_cast<const Part*>(actions + first);
     const IntegerPart works = magnitude(action) < std::numeric_limits<double>::infinity();
     const Part wanted = settings_.has_noise ? action + noise(first) : action;
@@ -278,19 +285,22 @@ class Cartpole {
     rows.at(kReward, first) = reward;
     rows.at(kTotal, first) += reward;
 
-    const IntegerPart fallen = tilt > kAngleLimit, outside = magnitude(x) > settings_.x_limit;
-    const IntegerPart over = ~works | fallen | outside;
-    std::int64_t some = 0;
-    for (int l = 0; l < kPart; ++l) some |= over[l];
-    if (some == 0) return false;
-    bool ended = false;
-    for (int l = 0; l < kPart && first + l < lanes_; ++l) {
-      Status& status = status_[first + l];
-      if (status != Status::running || !over[l]) continue;
-      status = !works[l] ? Status::action_not_finite : fallen[l] ? Status::fell : Status::left_track;
-      ended = true;
+    const IntegerPart over = ~works | (tilt > kAngleLimit) | (magnitude(x) > settings_.x_limit);
+    return over & (rows.at(kRunning, first) > 0.0);
+  }
+
+  // Why the episodes ended that the last step ended.
+  void end_episodes() {
+    for (int l = 0; l < lanes_; ++l) {
+      if (status_[l] != Status::running) continue;
+      if (!std::isfinite(row(kAction)[l]))
+        status_[l] = Status::action_not_finite;
+      else if (std::fabs(row(kTheta)[l] - row(kTrackAngle)[l]) > kAngleLimit)
+        status_[l] = Status::fell;
+      else if (std::fabs(row(kX)[l]) > settings_.x_limit)
+        status_[l] = Status::left_track;
+      row(kRunning)[l] = status_[l] == Status::running;
     }
-    return ended;
   }
 
   CartpoleSettings settings_;
