@@ -13,13 +13,14 @@ from arz.runs.config import Config
 ARZ = str(Path(sys.executable).parent / "arz")
 
 SMALL: dict[str, Any] = {
+    "islands": 2,
     "population": 40,
     "lag": 20,
     "tournament": 5,
     "episodes": 8,
     "select_every": 200,
     "selection_episodes": 16,
-    "restart_after": 3000,
+    "restart_after": 800,
     "steps": 300,
     "lineage": 500,
     "cache": 2000,

@@ -216,7 +216,7 @@ def test_resume_extends_and_says_so(run: Path, tmp_path: Path, capsys: pytest.Ca
     folder.mkdir()
     (folder / "run.sqlite").write_bytes((run / "run.sqlite").read_bytes())
     assert main(["resume", str(folder), "--budget", "7k", "--quiet", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["evaluations"] == 7000
+    assert json.loads(capsys.readouterr().out)["evaluations"] >= 7000
     assert len(content(folder)["metrics"]) > len(content(run)["metrics"])
 
 

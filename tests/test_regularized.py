@@ -58,6 +58,7 @@ class Near:
 
 
 SMALL: dict[str, Any] = {
+    "islands": 1,
     "population": 20,
     "tournament": 3,
     "lag": 5,
@@ -189,13 +190,53 @@ def test_resampling_draws_new_episodes_after_so_many_children_and_scores_the_liv
 def test_it_starts_anew_when_stuck_and_keeps_the_best() -> None:
     made, births, metrics = run(2000, restart_after=500)
     assert made.counters.restarts >= 2
-    lives = [born.life for born in births]
+    lives = [int(born.lives[0]) for born in births]
     assert lives == sorted(lives)
-    for before, after in pairwise(births):
-        if after.life > before.life:
-            assert np.all(after.parents == NO_PARENT)
+    assert lives[-1] == made.counters.restarts
+    for (before, _), (after, born) in pairwise(zip(lives, births, strict=True)):
+        assert np.all((born.parents == NO_PARENT) == (after > before))
     assert metrics[-1].champion_score == max(m.champion_score for m in metrics)
     assert run(2000)[0].counters.restarts == 0
+
+
+def test_islands_never_mix_and_start_anew_on_their_own() -> None:
+    made, births, _ = run(2000, islands=3, restart_after=400)
+    life_of = np.concatenate([born.lives for born in births])
+    parents = np.concatenate([born.parents for born in births])
+    assert np.array_equal(
+        np.concatenate([born.first + np.arange(len(born.parents)) for born in births]), np.arange(len(life_of))
+    )
+    children = np.flatnonzero(parents != NO_PARENT)
+    assert np.array_equal(life_of[children], life_of[parents[children]])
+    assert np.array_equal(np.unique(life_of), np.arange(3 + made.counters.restarts))
+    assert all((parents[life_of == life] == NO_PARENT).sum() == 20 for life in np.unique(life_of))
+    present = [life.number for life in made.lives if life.is_begun]
+    assert [life_of[number] for number in made.numbers[::20]] == present
+    assert np.array_equal(life_of[made.numbers], np.repeat(present, 20))
+    assert all(np.all(np.diff(island) > 0) for island in made.numbers.reshape(3, 20))  # the oldest first
+    began = [np.flatnonzero(life_of == life)[0] for life in range(3 + made.counters.restarts)]
+    assert made.counters.restarts >= 6
+    assert len(set(began)) == len(began)
+    assert any(len(born.parents) == 20 + 2 * 5 for born in births)  # one began anew while two went on
+
+
+def test_islands_are_tried_one_by_one() -> None:
+    made, problem = search(islands=3, select_top=2)
+    for _ in range(100):
+        made.advance()
+    assert {count for count, episodes in problem.asked if len(episodes) == 8} == {6}
+    assert all(np.isfinite([life.best, life.improved_to]).all() for life in made.lives)
+    assert made.counters.champion_score >= max(life.best for life in made.lives)
+
+
+def test_a_hurdle_is_that_of_the_island() -> None:
+    made, births, _ = run(
+        400, islands=2, cache=0, episodes=8, hurdle_episodes=2, hurdle_quantile=0.75, restart_after=600
+    )
+    assert made.counters.restarts >= 1
+    assert made.champion is not None
+    assert abs(made.champion.values[0] - 10) <= 0.5
+    assert np.isfinite(np.concatenate([b.fitness for b in births])).all()
 
 
 def test_a_hurdle_saves_work() -> None:
@@ -207,7 +248,7 @@ def test_a_hurdle_saves_work() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"population": 1}, {"tournament": 0}, {"lag": 0}, {"lag": 21}, {"episodes": 0}, {"cache": -1}, {"hurdle_episodes": 4},
+    [{"islands": 0}, {"islands": 10_001}, {"population": 1}, {"tournament": 0}, {"lag": 0}, {"lag": 21}, {"episodes": 0}, {"cache": -1}, {"hurdle_episodes": 4},
      {"hurdle_quantile": 1.5}, {"restart_improvement": -1.0}, {"select_every": 0}],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_by_name(changes: dict[str, Any]) -> None:

@@ -40,7 +40,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_evolves_and_tells_what_it_found(finished: Path) -> None:
     with Run.open(finished) as run:
         metrics = run.metrics
-        assert metrics["evaluations"][-1] == 6000
+        count = run.facts["counters"]
+        assert 6000 <= count["evaluations"] < 6000 + 2 * 40
+        assert count["restarts"] >= 1
         assert np.all(np.diff(metrics["champion_score"]) >= 0)
         champion = run.champions[-1]
         assert champion["score"] == metrics["champion_score"][-1] > 30
@@ -74,7 +76,7 @@ def test_it_does_not_depend_on_how_often_it_was_saved_or_stopped(finished: Path,
         run.close()
         run = Run.open(tmp_path / "often")
     run.close()
-    assert asked > 300
+    assert asked > 120
     expected, found = content(finished), content(tmp_path / "often")
     expected["tests"] = []
     for table in expected:
@@ -86,7 +88,7 @@ def test_a_finished_run_can_be_extended(finished: Path, tmp_path: Path) -> None:
     with arz.evolve(small("3000"), folder=tmp_path / "short", threads=2):
         pass
     with arz.resume(tmp_path / "short", budget="6k", threads=2) as run:
-        assert run.metrics["evaluations"][-1] == 6000
+        assert run.facts["counters"]["evaluations"] >= 6000
     expected, found = content(finished), content(tmp_path / "short")
     for table in ("metrics", "champions", "individuals", "checkpoint"):
         assert found[table] == expected[table], table
@@ -216,7 +218,7 @@ def test_a_full_disk_loses_nothing(finished: Path, tmp_path: Path) -> None:
     run.evolve(threads=1, should_stop=lambda: len(run.metrics) > 0, checkpoint_seconds=0.0)
     connection = run._store._connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    connection.execute(f"PRAGMA max_page_count = {pages + 20}")
+    connection.execute(f"PRAGMA max_page_count = {pages + 5}")
     with pytest.raises(RunError, match=r"the disk of .*run is full; free some space, then continue with arz resume"):
         run.evolve(threads=1, checkpoint_seconds=0.0)
     run.close()
@@ -333,7 +335,7 @@ def test_what_is_kept_does_not_depend_on_when_it_is_pruned() -> None:
         first = batch * 10
         low = max(0, first - 30)
         parents = rng.integers(low, first, 10) if batch else np.full(10, NO_PARENT)
-        births = Births(first, parents, np.zeros(10, np.uint8), rng.normal(size=10), 0)
+        births = Births(first, parents, np.zeros(10, np.uint8), rng.normal(size=10), np.zeros(10, np.int64))
         often.add(births)
         seldom.add(births)
         living = np.arange(max(0, first - 20), first + 10)
@@ -441,7 +443,7 @@ def test_a_run_is_made_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 def test_long_lines_of_descent_are_pruned_quickly() -> None:
     lineage = Lineage(10)
     count = 200_000
-    births = Births(0, np.arange(-1, count - 1), np.zeros(count, np.uint8), np.zeros(count), 0)
+    births = Births(0, np.arange(-1, count - 1), np.zeros(count, np.uint8), np.zeros(count), np.zeros(count, np.int64))
     lineage.add(births)
     began = time.process_time()
     assert len(lineage.difference([count - 1]).new) == count

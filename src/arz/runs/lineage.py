@@ -52,7 +52,7 @@ class Lineage:
         rows["number"] = births.first + np.arange(len(rows))
         rows["parent"] = births.parents
         rows["mutation"] = births.mutations
-        rows["life"] = births.life
+        rows["life"] = births.lives
         rows["fitness"] = births.fitness
         self._waiting.append(rows)
         self._count += len(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from arz.runs.config import Config
 from arz.runs.lineage import Lineage
 from arz.runs.problem import ProgramProblem
 from arz.runs.store import Store
-from arz.search.regularized import Counters, Metrics, Regularized
+from arz.search.regularized import Counters, Life, Metrics, Regularized
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ class Session:
         """Writes everything since the last checkpoint, and a new one, at once."""
         search = self._search
         arrays = {"fitness": search.fitness, "numbers": search.numbers}
+        arrays["lives"] = np.array([astuple(life) for life in search.lives], np.float64)
         arrays |= _packed("population", search.population) | _packed("champion", search.champion)
         arrays |= {f"cache_{name}": array for name, array in search.cache.contents().items()}
         with self._store.transaction():
@@ -136,11 +137,17 @@ class Session:
             search.fitness, search.numbers = arrays["fitness"], arrays["numbers"]
             search.population = _unpacked("population", arrays, self._memory)
             search.champion = _unpacked("champion", arrays, self._memory)
+            search.lives = [
+                Life(int(number), bool(is_begun), best, improved_to, int(improved_at))
+                for number, is_begun, best, improved_to, improved_at in arrays["lives"].tolist()
+            ]
             search.cache.restore(arrays["cache_keys"], arrays["cache_values"])
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, OverflowError) as error:
             raise self._store.damage(f"its checkpoint cannot be used ({error})") from None
         living = 0 if search.population is None else len(search.population)
-        if not len(search.fitness) == len(search.numbers) == living or living not in (0, search.settings.population):
+        islands, has_begun = search.settings.islands, any(life.is_begun for life in search.lives)
+        expected = islands * search.settings.population if has_begun or living else 0
+        if not len(search.fitness) == len(search.numbers) == living == expected or len(search.lives) != islands:
             raise self._store.damage("its checkpoint contradicts itself")
 
 
@@ -164,6 +171,7 @@ def read_counters(store: Store) -> Counters:
 RANKS = {
     "fitness": ("float64", 1),
     "numbers": ("int64", 1),
+    "lives": ("float64", 2),
     "cache_keys": ("uint64", 2),
     "cache_values": ("float64", 2),
     "instructions": ("uint8", 2),

@@ -5,6 +5,9 @@ here it is parallel *and* deterministic: the children of a batch (their number i
 the population as it stood before the batch, and enter in the order of their numbers. So the result does not depend on
 how many workers score them, nor on who is first.
 
+Several populations (`islands`) evolve side by side and never mix. Each lives until it is stuck, then begins a new life.
+Their batches are scored together, so that there is work for every worker.
+
 Three disjoint sets of episodes: the *fitness* episodes, on which children are scored and which can be drawn anew now
 and then; the *selection* episodes, on which the best of the population are compared to find the champion; and the test
 episodes, which the search never sees.
@@ -25,6 +28,7 @@ from arz.streams import keys, mix
 
 NO_PARENT = -1
 MAX_CACHE = 100_000_000
+MAX_ISLANDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -35,24 +39,26 @@ class Settings:
         ValueError: a number is out of range.
     """
 
+    islands: int = 4
+    """Populations that evolve side by side."""
     population: int = 200
-    """Individuals that are alive at a time."""
+    """Individuals that are alive at a time on each island."""
     tournament: int = 10
     """How many are drawn, with replacement, to find a parent: the best of them."""
     lag: int = 100
-    """Children that choose their parents from the same population; they are scored in parallel."""
-    episodes: int = 16
+    """Children of an island that choose their parents from the same population; they are scored in parallel."""
+    episodes: int = 8
     """Episodes that give a child its fitness."""
     resample_every: int = 1000
-    """Draw new fitness episodes after this many children; 0 keeps the first ones."""
+    """Draw new fitness episodes after this many children of each island; 0 keeps the first ones."""
     rescore: bool = False
     """Score the population again on new fitness episodes."""
     restart_after: int = 50_000
-    """Start anew when the best has not improved for this many children; 0 never does."""
+    """Start an island anew when its best has not improved for this many of its children; 0 never does."""
     restart_improvement: float = 1.0
     """What counts as an improvement."""
     select_every: int = 1000
-    """After this many children the best of the population are tried as champions."""
+    """After this many children of each island the best of each are tried as champions."""
     select_top: int = 2
     """How many of the best are tried."""
     selection_episodes: int = 100
@@ -69,6 +75,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         least = {
+            "islands": 1,
             "population": 2,
             "tournament": 1,
             "lag": 1,
@@ -82,6 +89,8 @@ class Settings:
                 raise ValueError(f"{name} must be a whole number of at least {least.get(name, 0)}, not {value}")
         if self.cache > MAX_CACHE:
             raise ValueError(f"cache must be at most {MAX_CACHE}, not {self.cache}")
+        if self.islands > MAX_ISLANDS:
+            raise ValueError(f"islands must be at most {MAX_ISLANDS}, not {self.islands}")
         if self.lag > self.population:
             raise ValueError(f"lag must be at most the population of {self.population}, not {self.lag}")
         if not 0 <= self.hurdle_quantile <= 1:
@@ -94,7 +103,7 @@ class Settings:
 
 @dataclass
 class Counters:
-    """Where a search stands: all that it remembers beside the population, the champion and the cache."""
+    """Where a search stands: all that it remembers beside the populations, their lives, the champion and the cache."""
 
     evaluations: int = 0
     """Genomes that got a fitness."""
@@ -103,21 +112,31 @@ class Counters:
     hits: int = 0
     """Genomes whose fitness was known from the cache."""
     restarts: int = 0
-    """Each begins a new life."""
-    life_best: float = -np.inf
-    """The best selection score of this life."""
-    improved_to: float = -np.inf
-    """The score that last counted as an improvement..."""
-    improved_at: int = 0
-    """...and the evaluation at which that was."""
+    """Each begins a new life on its island."""
     selected_at: int = 0
-    """The evaluation of the last selection."""
+    """The last selection, in children of each island."""
     champion: int = -1
     """The number of the champion; -1 before there is one."""
     champion_score: float = -np.inf
     """Its score on the selection episodes."""
     champion_fitness: float = -np.inf
     """Its fitness when it was chosen."""
+
+
+@dataclass
+class Life:
+    """What is remembered of an island beside its population."""
+
+    number: int
+    """How many lives began before, on all islands."""
+    is_begun: bool = False
+    """If not, it begins with the next batch."""
+    best: float = -np.inf
+    """The best selection score."""
+    improved_to: float = -np.inf
+    """The score that last counted as an improvement..."""
+    improved_at: int = 0
+    """...and when that was, in children of each island."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +149,8 @@ class Births:
     """The numbers of their parents; `NO_PARENT` for random ones."""
     mutations: NDArray[np.uint8]
     fitness: NDArray[np.float64]
-    life: int
+    lives: NDArray[np.int64]
+    """The number of the life into which each was born."""
 
 
 @dataclass(frozen=True)
@@ -142,10 +162,10 @@ class Metrics:
     hits: int
     restarts: int
     best_fitness: float
-    """Of the population."""
+    """Of all who live."""
     mean_fitness: float
     life_score: float
-    """The best selection score of this life."""
+    """The best selection score of the present lives."""
     champion_score: float
     """The best selection score so far."""
     champion: int
@@ -166,13 +186,14 @@ class Regularized(Generic[G]):
     seed: int
     counters: Counters = field(default_factory=Counters)
     population: G | None = None
-    """The living, oldest first; None before the first batch of a life."""
+    """The living, island by island, oldest first; None before the first batch."""
     fitness: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """The number of each of the living: how many were scored before it."""
     champion: G | None = None
 
     def __post_init__(self) -> None:
+        self.lives = [Life(number) for number in range(self.settings.islands)]
         self.cache = ScoreCache(self.settings.cache)
         self._episodes = (-1, np.zeros(0, np.uint64))
         self._selection_episodes = keys(self.seed, "selection episodes", np.arange(self.settings.selection_episodes))
@@ -181,41 +202,71 @@ class Regularized(Generic[G]):
 
     def advance(self) -> tuple[Births, Metrics | None]:
         """Scores one batch of new individuals; the metrics when a selection was due."""
-        births = self._begin() if self.population is None else self._breed()
+        births = self._breed()
         metrics = None
-        count = self.counters
-        if count.evaluations - count.selected_at >= self.settings.select_every:
+        if self._clock - self.counters.selected_at >= self.settings.select_every:
             metrics = self._select()
-            if self._is_stuck():
-                self._end_life()
+            self._end_lives()
         return births, metrics
 
-    def _begin(self) -> Births:
-        count = self.counters
-        count.improved_at = count.evaluations
-        numbers = count.evaluations + np.arange(self.settings.population)
-        self.population = self.problem.random(keys(self.seed, "random", numbers))
-        self.fitness = self._score(self.population)
-        self.numbers = numbers
-        parents = np.full(len(numbers), NO_PARENT)
-        return Births(int(numbers[0]), parents, np.zeros(len(numbers), np.uint8), self.fitness, count.restarts)
+    @property
+    def _clock(self) -> int:
+        """How many children each island had, about: a new life begins with more of them than `lag`."""
+        return self.counters.evaluations // self.settings.islands
 
     def _breed(self) -> Births:
-        assert self.population is not None
-        count, settings = self.counters, self.settings
-        numbers = count.evaluations + np.arange(settings.lag)
-        winners = core.tournament(keys(self.seed, "tournament", numbers), self.fitness, settings.tournament)
-        children, mutations = self.problem.vary(self.population, winners, keys(self.seed, "child", numbers))
+        """Children on the islands that live, random individuals on those where a life begins (numbered first)."""
+        settings, size, lag = self.settings, self.settings.population, self.settings.lag
+        new = [k for k, life in enumerate(self.lives) if not life.is_begun]
+        old = [k for k, life in enumerate(self.lives) if life.is_begun]
+        of_island = np.repeat(new + old, [size] * len(new) + [lag] * len(old))
+        numbers = self.counters.evaluations + np.arange(len(of_island))
+        parents, mutations = np.full(len(numbers), NO_PARENT), np.zeros(len(numbers), np.uint8)
+        hurdles = np.full(len(numbers), -np.inf)
+        for k in new:
+            self.lives[k].is_begun, self.lives[k].improved_at = True, self._clock
+        genomes = self.problem.random(keys(self.seed, "random", numbers[: len(new) * size])) if new else None
+        if old:
+            assert self.population is not None
+            chosen = slice(len(new) * size, None)
+            draws = keys(self.seed, "tournament", numbers[chosen]).reshape(len(old), lag)
+            fitness = self.fitness.reshape(-1, size)
+            winners = np.concatenate(
+                [
+                    k * size + core.tournament(draw, fitness[k], settings.tournament)
+                    for k, draw in zip(old, draws, strict=True)
+                ]
+            )
+            children, mutations[chosen] = self.problem.vary(
+                self.population, winners, keys(self.seed, "child", numbers[chosen])
+            )
+            parents[chosen] = self.numbers[winners]
+            hurdles[chosen] = np.repeat(np.quantile(fitness[old], settings.hurdle_quantile, axis=1), lag)
+            genomes = children if genomes is None else genomes + children
+        assert genomes is not None
         before = self._episode_set
-        fitness = self._score(children)
-        births = Births(int(numbers[0]), self.numbers[winners], mutations, fitness, count.restarts)
-        staying = np.arange(len(numbers), settings.population)
-        self.population = self.population.take(staying) + children
-        self.fitness = np.concatenate([self.fitness[staying], fitness])
-        self.numbers = np.concatenate([self.numbers[staying], numbers])
+        fitness = self._score(genomes, hurdles)
+        self._enter(genomes, fitness, numbers, of_island)
         if settings.rescore and self._episode_set != before:
-            self.fitness = self._score(self.population, again=True)
-        return births
+            assert self.population is not None
+            self.fitness = self._score(self.population)
+        lives = np.array([life.number for life in self.lives])[of_island]
+        return Births(int(numbers[0]), parents, mutations, fitness, lives)
+
+    def _enter(
+        self, genomes: G, fitness: NDArray[np.float64], numbers: NDArray[np.int64], of_island: NDArray[np.int64]
+    ) -> None:
+        """The newcomers enter their islands; there the oldest die."""
+        size, before = self.settings.population, len(self.fitness)
+        staying = []
+        for k in range(self.settings.islands):
+            arrived = before + np.flatnonzero(of_island == k)
+            staying += [np.arange(k * size + len(arrived), (k + 1) * size), arrived]
+        order = np.concatenate(staying)
+        everyone = genomes if self.population is None else self.population + genomes
+        self.population = everyone.take(order)
+        self.fitness = np.concatenate([self.fitness, fitness])[order]
+        self.numbers = np.concatenate([self.numbers, numbers])[order]
 
     # ---- scores ----
 
@@ -223,7 +274,7 @@ class Regularized(Generic[G]):
     def _episode_set(self) -> int:
         """The number of the current set of fitness episodes."""
         every = self.settings.resample_every
-        return self.counters.evaluations // every if every else 0
+        return self._clock // every if every else 0
 
     def _fitness_episodes(self, number: int) -> NDArray[np.uint64]:
         if self._episodes[0] != number:
@@ -231,15 +282,16 @@ class Regularized(Generic[G]):
             self._episodes = (number, keys(self.seed, "fitness episodes", indices))
         return self._episodes[1]
 
-    def _score(self, genomes: G, again: bool = False) -> NDArray[np.float64]:
+    def _score(self, genomes: G, hurdles: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Fitness of newcomers, for whom there are hurdles, or once more of the living."""
         count, settings = self.counters, self.settings
         number = self._episode_set
         episodes = self._fitness_episodes(number)
 
         def compute(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             chosen = genomes if len(positions) == len(genomes) else genomes.take(positions)
-            if settings.hurdle_episodes and len(self.fitness) and not again:
-                return self._score_with_hurdle(chosen, episodes)
+            if settings.hurdle_episodes and hurdles is not None:
+                return self._score_with_hurdle(chosen, episodes, hurdles[positions])
             return self.problem.score(chosen, episodes)
 
         if settings.cache:
@@ -249,18 +301,18 @@ class Regularized(Generic[G]):
             fitness, spent = compute(np.arange(len(genomes)))
             steps, hits = float(spent.sum()), 0
         count.steps += int(steps)
-        if not again:
+        if hurdles is not None:
             count.hits += hits
             count.evaluations += len(genomes)
         return fitness
 
     def _score_with_hurdle(
-        self, genomes: G, episodes: NDArray[np.uint64]
+        self, genomes: G, episodes: NDArray[np.uint64], hurdles: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         first = self.settings.hurdle_episodes
         share = first / len(episodes)
         fitness, steps = self.problem.score(genomes, episodes[:first])
-        passed = np.flatnonzero(fitness >= np.quantile(self.fitness, self.settings.hurdle_quantile))
+        passed = np.flatnonzero(fitness >= hurdles)
         if len(passed):
             rest, more = self.problem.score(genomes.take(passed), episodes[first:])
             fitness[passed] = share * fitness[passed] + (1 - share) * rest
@@ -270,21 +322,21 @@ class Regularized(Generic[G]):
     # ---- champions and restarts ----
 
     def _select(self) -> Metrics:
-        """Tries the best of the population as champions."""
+        """Tries the best of each island as champions."""
         assert self.population is not None
-        count = self.counters
-        count.selected_at = count.evaluations
-        best = np.argsort(-self.fitness, kind="stable")[: self.settings.select_top]
+        count, islands = self.counters, self.settings.islands
+        count.selected_at = self._clock
+        top = np.argsort(-self.fitness.reshape(islands, -1), axis=1, kind="stable")[:, : self.settings.select_top]
+        best = (top + np.arange(islands)[:, None] * self.settings.population).ravel()
         scores, steps = self.problem.score(self.population.take(best), self._selection_episodes)
         count.steps += int(steps.sum())
+        for life, score in zip(self.lives, scores.reshape(islands, -1).max(axis=1).tolist(), strict=True):
+            life.best = max(life.best, score)
+            if score > life.improved_to + self.settings.restart_improvement:
+                life.improved_at, life.improved_to = self._clock, score
         winner = int(np.argmax(scores))
-        score = float(scores[winner])
-        count.life_best = max(count.life_best, score)
-        if score > count.improved_to + self.settings.restart_improvement:
-            count.improved_at = count.evaluations
-            count.improved_to = score
-        if score > count.champion_score:
-            count.champion_score = score
+        if scores[winner] > count.champion_score:
+            count.champion_score = float(scores[winner])
             count.champion = int(self.numbers[best[winner]])
             count.champion_fitness = float(self.fitness[best[winner]])
             self.champion = self.population.take(best[winner : winner + 1])
@@ -295,18 +347,15 @@ class Regularized(Generic[G]):
             restarts=count.restarts,
             best_fitness=float(self.fitness.max()),
             mean_fitness=float(self.fitness.mean()),
-            life_score=count.life_best,
+            life_score=max(life.best for life in self.lives),
             champion_score=count.champion_score,
             champion=count.champion,
         )
 
-    def _is_stuck(self) -> bool:
-        count, patience = self.counters, self.settings.restart_after
-        return patience > 0 and count.evaluations - count.improved_at >= patience
-
-    def _end_life(self) -> None:
-        self.population = None
-        self.fitness = np.zeros(0)
-        self.numbers = np.zeros(0, np.int64)
-        self.counters.restarts += 1
-        self.counters.life_best = self.counters.improved_to = -np.inf
+    def _end_lives(self) -> None:
+        """Where an island is stuck, a new life begins with the next batch."""
+        patience = self.settings.restart_after
+        for k, life in enumerate(self.lives):
+            if patience and self._clock - life.improved_at >= patience:
+                self.lives[k] = Life(self.settings.islands + self.counters.restarts)
+                self.counters.restarts += 1
