@@ -120,6 +120,7 @@ def generate(table: ModuleType) -> str:
 
 #include <cstdint>
 
+#include "elementary.hpp"
 #include "memory.hpp"
 #include "op_info.hpp"
 

@@ -1,7 +1,7 @@
-// A number per episode: `Lanes` holds one double for each of sixteen episodes that run in lock step.
+// A number per episode: `Lanes` holds one double for each of eight episodes that run in lock step.
 //
 // Code written over a number type works with `Lanes` and with `double` (one episode) alike; both give
-// the same bits, because every operation here is IEEE's, element by element, or libm's, lane by lane.
+// the same bits, because every operation here is IEEE's, element by element. (elementary.hpp has sin and its like.)
 #pragma once
 
 #include <cmath>
@@ -188,35 +188,5 @@ ARZ_INLINE double within(int k, std::int64_t last, double x) { return k <= last 
 ARZ_INLINE Lanes within(int k, const LaneIndices& last, const Lanes& x) {
   return each_part([&](int p) { return (Part)((IntegerPart{} + k <= last.part[p]) & (IntegerPart)x.part[p]); });
 }
-
-// Elementary functions are libm's, called only in the lanes that are active: they cost far more than
-// arithmetic, and what an inactive lane would get is never read.
-template <class Function, class... Number>
-inline Lanes each_active(const LaneMask& active, Function function, const Number&... x) {
-  Lanes result(0.0);
-  for (int l = 0; l < kLanes; ++l)
-    if (active[l]) result.set(l, function(x[l]...));
-  return result;
-}
-template <class Function, class... Number>
-ARZ_INLINE double each_active(bool, Function function, const Number&... x) {
-  return function(x...);
-}
-
-#define ARZ_ELEMENTARY(name, function)                                               \
-  template <class Active, class... Number>                                           \
-  inline auto name(const Active& active, const Number&... x) {                       \
-    return each_active(active, [](auto... y) { return std::function(y...); }, x...); \
-  }
-ARZ_ELEMENTARY(sin, sin)
-ARZ_ELEMENTARY(cos, cos)
-ARZ_ELEMENTARY(tan, tan)
-ARZ_ELEMENTARY(arcsin, asin)
-ARZ_ELEMENTARY(arccos, acos)
-ARZ_ELEMENTARY(arctan, atan)
-ARZ_ELEMENTARY(exp, exp)
-ARZ_ELEMENTARY(log, log)
-ARZ_ELEMENTARY(power, pow)
-#undef ARZ_ELEMENTARY
 
 }  // namespace arz

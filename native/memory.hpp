@@ -3,7 +3,7 @@
 //
 //   v3 of dim 2 at width 16:  [e0: lane 0 .. lane 15] [e1: lane 0 .. lane 15]
 //
-// Lanes are worked on in chunks of one `Number` each (sixteen episodes for Lanes, one for double).
+// Lanes are worked on in chunks of one `Number` each (eight episodes for Lanes, one for double).
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include "elementary.hpp"
+
 namespace arz {
 
 inline constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ull;
@@ -36,8 +38,8 @@ class Stream {
     return static_cast<std::uint32_t>((static_cast<unsigned __int128>(bits()) * n) >> 64);
   }
   double normal() {
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
+    const double radius = std::sqrt(-2.0 * log(true, 1.0 - uniform()));
+    return radius * cos(true, 2.0 * std::numbers::pi * uniform());
   }
 
  private:

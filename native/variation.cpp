@@ -49,7 +49,7 @@ double other_constant(double value, Stream& stream) {
     else if (stream.uniform() < 0.1)
       changed = -value;
     else
-      changed = value * std::exp(stream.normal());
+      changed = value * exp(true, stream.normal());
   }
   return changed;
 }

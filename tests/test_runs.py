@@ -131,9 +131,9 @@ def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest
 # ---- killed at any moment ----
 
 
-def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2) -> int:
+def evolve_and_kill(folder: Path, budget: str, delays: list[float], threads: int = 2) -> int:
     """Evolves in another process that is killed again and again; how often it was killed before it ended."""
-    command = [ARZ, "evolve", "cartpole", *small_options("20k"), "--output", str(folder)]
+    command = [ARZ, "evolve", "cartpole", *small_options(budget), "--output", str(folder)]
     killed = 0
     for delay in [*delays, 1e9]:
         if folder.exists():
@@ -151,28 +151,25 @@ def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2) -> int:
     raise AssertionError
 
 
-def check_kills(tmp_path: Path, count: int, seed: int) -> None:
-    with arz.evolve(small("20k"), folder=tmp_path / "whole", threads=1):
+def check_kills(tmp_path: Path, budget: str, count: int, least: int, seed: int) -> None:
+    with arz.evolve(small(budget), folder=tmp_path / "whole", threads=1):
         pass
     draw = random.Random(seed)
     delays = [draw.uniform(0.4, 1.6) for _ in range(count)]
-    assert evolve_and_kill(tmp_path / "killed", delays) >= min(count, 2)
+    assert evolve_and_kill(tmp_path / "killed", budget, delays) >= least
     expected, found = content(tmp_path / "whole"), content(tmp_path / "killed")
     for table in ("metrics", "champions", "individuals", "checkpoint"):
         assert found[table] == expected[table], table
 
 
 def test_kill_9_and_resume_change_nothing(tmp_path: Path) -> None:
-    check_kills(tmp_path, 4, seed=1)
+    check_kills(tmp_path, "100k", 4, least=2, seed=1)
 
 
 @pytest.mark.soak
 @pytest.mark.skipif(not os.environ.get("ARZ_SOAK"), reason="takes minutes: make soak")
 def test_kill_9_at_thirty_moments_changes_nothing(tmp_path: Path) -> None:
-    for round_number in range(6):
-        folder = tmp_path / str(round_number)
-        folder.mkdir()
-        check_kills(folder, 5, seed=100 + round_number)
+    check_kills(tmp_path, "2M", 30, least=30, seed=100)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arz import Guarantee, Memory, Program, effective, execute_batch, machine, readable
+from arz import Guarantee, Memory, Program, effective, elementary, execute_batch, machine, readable
 from arz.program import Batch
 from arz.simplify import live_lines
 from tests.support import blank_batch, examples, observations, programs, random_batch, same_bits, tame_observations
@@ -170,12 +170,11 @@ def test_constants_fold_and_move_into_the_lines_that_use_them() -> None:
     assert simplified.removed == 1
 
 
-def test_folding_through_the_math_library_lowers_the_guarantee() -> None:
+def test_elementary_functions_fold_exactly() -> None:
     subject = program("    s5 = sin(s4)\n    s7 = sum(obs)\n    action = s7 * s5\n", start="    s4 = 0.5\n")
     simplified = readable(subject)
-    assert len(lines(simplified.program)) == 2
-    assert simplified.guarantee is Guarantee.EXACT_HERE
-    assert "math library" in str(simplified.guarantee)
+    assert lines(simplified.program) == ["s0 = sum(obs)", f"action = s0 * {elementary.sin(0.5)!r}"]
+    assert simplified.guarantee is Guarantee.EXACT
 
 
 def test_what_is_constant_only_from_the_second_step_on_is_not_folded_away() -> None:

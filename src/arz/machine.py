@@ -1,13 +1,12 @@
 """The reference interpreter: short, slow, obviously right. It is the definition of what a program means.
 
-One `Machine` runs one episode. Numbers are IEEE doubles; elementary functions are libm's, through Python's
-`math`; sums run in index order from 0.0. All NaNs count as the same value. The native interpreter equals this
-one bit for bit.
+One `Machine` runs one episode. Numbers are IEEE doubles; elementary functions are those of `arz.elementary`, not the C
+library's; sums run in index order from 0.0. All NaNs count as the same value. The native interpreter equals this one
+bit for bit.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arz import elementary
 from arz.ops import CALL_ARGUMENTS
 from arz.program import NONE, Instruction, Memory, Program
 from arz.streams import episode_uniform
@@ -47,27 +47,6 @@ def _each(function: Callable[[Any], float], matrix: Any) -> NDArray[np.float64]:
     return np.array([function(row) for row in matrix])
 
 
-def _libm(function: Callable[[float], float], x: float) -> float:
-    """A function of `math`, with C's results where Python raises."""
-    try:
-        return function(x)
-    except ValueError:
-        return -math.inf if function is math.log and x == 0 else math.nan
-    except OverflowError:
-        return math.inf
-
-
-def _power(x: float, y: float) -> float:
-    """C's pow."""
-    try:
-        return math.pow(x, y)
-    except (ValueError, OverflowError):
-        if x < 0 and not y.is_integer():
-            return math.nan
-        odd = y.is_integer() and math.fmod(y, 2) != 0  # else: overflow, or a negative power of zero
-        return math.copysign(math.inf, x) if odd else math.inf
-
-
 def _heaviside(x: Any) -> Any:
     return np.where(np.greater(x, 0), 1.0, 0.0)
 
@@ -97,14 +76,14 @@ MEANING: dict[str, Callable[..., Value]] = {
     "scalar_divide": lambda a, b: np.divide(a, b),
     "scalar_abs": lambda a: abs(a),
     "scalar_reciprocal": lambda a: np.divide(1.0, a),
-    "scalar_sin": lambda a: _libm(math.sin, a),
-    "scalar_cos": lambda a: _libm(math.cos, a),
-    "scalar_tan": lambda a: _libm(math.tan, a),
-    "scalar_arcsin": lambda a: _libm(math.asin, a),
-    "scalar_arccos": lambda a: _libm(math.acos, a),
-    "scalar_arctan": lambda a: _libm(math.atan, a),
-    "scalar_exp": lambda a: _libm(math.exp, a),
-    "scalar_log": lambda a: _libm(math.log, a),
+    "scalar_sin": elementary.sin,
+    "scalar_cos": elementary.cos,
+    "scalar_tan": elementary.tan,
+    "scalar_arcsin": elementary.arcsin,
+    "scalar_arccos": elementary.arccos,
+    "scalar_arctan": elementary.arctan,
+    "scalar_exp": elementary.exp,
+    "scalar_log": elementary.log,
     "scalar_heaviside": _heaviside,
     "vector_heaviside": _heaviside,
     "matrix_heaviside": _heaviside,
@@ -153,7 +132,9 @@ MEANING: dict[str, Callable[..., Value]] = {
     "matrix_copy": lambda m: m.copy(),
     "vector_copy": lambda v: v.copy(),
     "index_copy": lambda i: i,
-    "vector_power": lambda a, b: np.array([_power(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)]),
+    "vector_power": lambda a, b: np.array(
+        [elementary.power(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    ),
     "matrix_column": lambda m, i: m[:, i].copy(),
     "matrix_row": lambda m, i: m[i, :].copy(),
     "matrix_element": lambda m, i, j: m[i, j],

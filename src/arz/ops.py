@@ -43,7 +43,7 @@ INPUT_LETTERS = "abcdefgh"
 """What a formula calls the inputs, in the order of the signature."""
 
 ELEMENTARY = frozenset({"sin", "cos", "tan", "arcsin", "arccos", "arctan", "exp", "log", "power"})
-"""Formula functions that are the C library's: libraries may differ in the last bit."""
+"""Formula functions of `arz.elementary`."""
 
 FREE_FUNCTIONS = frozenset({"within"})
 """Formula functions that choose and do not calculate: they cost no FLOPs."""
@@ -94,12 +94,6 @@ class Op:
     def is_call(self) -> bool:
         """Whether this op invokes a CADF."""
         return "f" in self.inputs
-
-    @cached_property
-    def is_elementary(self) -> bool:
-        """Whether the result comes from the C library's elementary functions."""
-        formulas = f"{self.element} {self.sum} {self.spread}"
-        return any(name in ELEMENTARY for name in re.findall(r"[a-z]\w*", formulas))
 
     @cached_property
     def draws(self) -> bool:

@@ -30,11 +30,6 @@ class Guarantee(enum.Enum):
         "Every action is equal bit for bit, for any observations and random numbers, on any machine; "
         "memory that cannot reach an action may differ."
     )
-    EXACT_HERE = (
-        "Every action is equal bit for bit, for any observations and random numbers, with this machine's math library; "
-        "a constant that was folded through sin, exp and the like may differ in its last bit from what another "
-        "library computes."
-    )
 
     def __str__(self) -> str:
         return str(self.value)
@@ -83,30 +78,26 @@ def readable(program: Program) -> Simplified:
     """The form for reading: effective, constants folded, registers renamed in the order of their appearance."""
     before = effective(program).program
     folded = 0
-    through_libm = False
     while True:
-        after, count, libm = _fold(before)
+        after, count = _fold(before)
         folded += count
-        through_libm |= libm
         after = effective(after).program
         if after == before:
             break
         before = after
     lines = sum(len(code) for code in program.functions) - sum(len(code) for code in after.functions)
-    guarantee = Guarantee.EXACT_HERE if through_libm else Guarantee.EXACT
-    return Simplified(_rename(after), guarantee, removed=lines, folded=folded)
+    return Simplified(_rename(after), Guarantee.EXACT, removed=lines, folded=folded)
 
 
 # ---- constant folding ----
 
 
-def _fold(program: Program) -> tuple[Program, int, bool]:
-    """One round of folding: the new program, how many lines changed, and whether libm was used."""
+def _fold(program: Program) -> tuple[Program, int]:
+    """One round of folding: the new program, and how many lines changed."""
     functions = [program.lines(function) for function in range(len(program.functions))]
     image = np.array(program.image)
     live_at_start = _entry(program)
     folded = 0
-    libm = False
     for function, lines in enumerate(functions):
         constants = _constants(program, function, lines)
         kept: list[Instruction] = []
@@ -127,9 +118,8 @@ def _fold(program: Program) -> tuple[Program, int, bool]:
                 kept.append(line)
                 continue
             folded += 1
-            libm |= line.op.is_elementary
         functions[function] = kept
-    return Program.build(program.memory, functions[0], functions[1:], image), folded, libm
+    return Program.build(program.memory, functions[0], functions[1:], image), folded
 
 
 def _entry(program: Program) -> set[tuple[str, int]]:

@@ -15,6 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arz import elementary
+
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -94,8 +96,8 @@ class Stream:
 
     def normal(self) -> float:
         """A draw from the standard normal distribution."""
-        radius = math.sqrt(-2.0 * math.log(1.0 - self.uniform()))
-        return radius * math.cos(2.0 * math.pi * self.uniform())
+        radius = math.sqrt(-2.0 * elementary.log(1.0 - self.uniform()))
+        return radius * elementary.cos(2.0 * math.pi * self.uniform())
 
     def choice(self, items: Sequence[int]) -> int:
         """One of the items."""
