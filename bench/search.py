@@ -104,9 +104,9 @@ def false_hits(row: Row) -> None:
     found, _ = search(problem(), replace(CONFIG.search, cache=0), 1, 10_000)
     everyone: Batch | None = None
     for _ in range(60):
-        found.advance()
+        births, _ = found.advance()
         assert found.population is not None
-        newest = found.population.take(np.arange(len(found.population) - found.settings.lag, len(found.population)))
+        newest = found.population.take(np.flatnonzero(found.numbers >= births.first))
         everyone = newest if everyone is None else everyone + newest
     assert everyone is not None
     marks = problem(functional=True).fingerprints(everyone)

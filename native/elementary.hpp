@@ -50,6 +50,11 @@ template <class X>
 ARZ_INLINE X constant(double value) {
   return value - X{};  // not a sum: 0.0 + -0.0 is 0.0
 }
+// A sum that wraps around: the bits of a NaN may be anything.
+template <class X>
+ARZ_INLINE Integer<X> plus(const Integer<X>& a, std::int64_t b) {
+  return (Integer<X>)((Unsigned<X>)a + static_cast<std::uint64_t>(b));
+}
 // `yes` where the lowest bit of q is set.
 template <class X>
 ARZ_INLINE X odd(const Integer<X>& q, const X& yes, const X& no) {
@@ -192,7 +197,7 @@ struct Cos {
   template <class X>
   ARZ_INLINE static X of(const X&, const Reduced<X>& a) {
     const auto [sine, cosine] = sin_cos(a.r);
-    return number(bits(odd<X>(a.q, sine, cosine)) ^ (((a.q + 1) & 2) << 62));
+    return number(bits(odd<X>(a.q, sine, cosine)) ^ ((plus<X>(a.q, 1) & 2) << 62));
   }
 };
 struct Tan {
@@ -287,7 +292,7 @@ template <class X>
 ARZ_INLINE Split<X> split_log(const X& given) {
   const auto is_tiny = given < 0x1p-1022;
   const X x = is_tiny ? given * 0x1p54 : given;
-  const Integer<X> i = bits(x) + (kOneBits - kRootHalfBits);
+  const Integer<X> i = plus<X>(bits(x), kOneBits - kRootHalfBits);
   const X k = number((Integer<X>)((Unsigned<X>)i >> 52) - 1023 + kMagicBits) - kMagic;
   return {is_tiny ? k - 54.0 : k, number((i & kMantissa) + kRootHalfBits) - 1.0};
 }

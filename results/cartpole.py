@@ -39,7 +39,7 @@ class Experiment:
     """The experiment whose runs are extended; empty for new runs."""
 
 
-GAP = ("--budget", "500M steps")
+GAP = ("--budget", "1G steps")
 EXPERIMENTS = {
     "continuous": Experiment("all, continuous; default budget", (), 10),
     "sudden": Experiment(
@@ -50,7 +50,7 @@ EXPERIMENTS = {
     ),
     **{
         f"{'stateful' if stateful else 'stateless'}-{change}-{limit}": Experiment(
-            f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 500M steps",
+            f"{'stateful' if stateful else 'stateless'}, {change}, x limit {limit}; 1G steps",
             (*GAP, "--change", change, "--x-limit", limit, *([] if stateful else ["--no-stateful"])),
             3 if limit == "0.4" else 2,
         )
@@ -58,6 +58,12 @@ EXPERIMENTS = {
         for change in ("sudden", "continuous")
         for stateful in (False, True)
     },
+    "stateless-4g": Experiment(
+        "the same runs without memory, continuous, x limit 0.4; 4G steps",
+        ("--budget", "4G steps"),
+        3,
+        "stateless-continuous-0.4",
+    ),
 }
 
 

@@ -99,7 +99,7 @@ def describe(standing: Standing) -> str:
     metrics = standing.metrics
     left = standing.seconds * (1 / standing.spent - 1) if standing.spent > 0 else 0.0
     return (
-        f"left {duration(left)}  best {metrics.champion_score:.0f}  this life {metrics.life_score:.0f}  "
+        f"left {duration(left)}  best {metrics.champion_score:.0f}  living {metrics.life_score:.0f}  "
         f"mean {metrics.mean_fitness:.0f}  restarts {metrics.restarts}  "
         f"{_short(standing.evaluations_per_second)} eval/s  hits {metrics.hits / max(metrics.evaluations, 1):.0%}  "
         f"{_short(standing.steps_per_second)} steps/s"

@@ -29,9 +29,9 @@ MOST_ACTION = 3.0
 LIMIT = round(math.degrees(ANGLE_LIMIT), 6)
 
 PROGRESS = {
-    "mean_fitness": ("population: mean fitness", SKY, 0.9),
-    "best_fitness": ("population: best fitness", ORANGE, 0.9),
-    "life_score": ("selection score: best of this life", GREEN, 1.6),
+    "mean_fitness": ("populations: mean fitness", SKY, 0.9),
+    "best_fitness": ("populations: best fitness", ORANGE, 0.9),
+    "life_score": ("selection score: best of the present lives", GREEN, 1.6),
     "champion_score": ("selection score: champion", BLACK, 2.8),
 }
 """The lines of a progress figure: name, colour, width; later ones lie above."""

@@ -137,18 +137,35 @@ class Session:
             search.fitness, search.numbers = arrays["fitness"], arrays["numbers"]
             search.population = _unpacked("population", arrays, self._memory)
             search.champion = _unpacked("champion", arrays, self._memory)
-            search.lives = [
-                Life(int(number), bool(is_begun), best, improved_to, int(improved_at))
-                for number, is_begun, best, improved_to, improved_at in arrays["lives"].tolist()
-            ]
+            search.lives = _lives(arrays["lives"], search.counters, search.settings.islands)
             search.cache.restore(arrays["cache_keys"], arrays["cache_values"])
-        except (KeyError, ValueError, OverflowError) as error:
+        except (KeyError, ValueError) as error:
             raise self._store.damage(f"its checkpoint cannot be used ({error})") from None
         living = 0 if search.population is None else len(search.population)
-        islands, has_begun = search.settings.islands, any(life.is_begun for life in search.lives)
-        expected = islands * search.settings.population if has_begun or living else 0
-        if not len(search.fitness) == len(search.numbers) == living == expected or len(search.lives) != islands:
+        has_begun = any(life.is_begun for life in search.lives)
+        expected = search.settings.islands * search.settings.population if has_begun or living else 0
+        if not len(search.fitness) == len(search.numbers) == living == expected:
             raise self._store.damage("its checkpoint contradicts itself")
+
+
+def _lives(rows: NDArray[np.float64], count: Counters, islands: int) -> list[Life]:
+    """The lives in a checkpoint.
+
+    Raises:
+        ValueError: they cannot be.
+    """
+    if rows.shape != (islands, 5):
+        raise ValueError(f"there are not {islands} lives in it")
+    number, is_begun, _, _, improved_at = rows.T
+    if not (
+        np.all((number >= 0) & (number < islands + count.restarts) & (number % 1 == 0))
+        and len(np.unique(number)) == islands
+        and np.isin(is_begun, (0.0, 1.0)).all()
+        and np.all(rows[:, 2:4] < np.inf)
+        and np.all((improved_at >= 0) & (improved_at <= count.evaluations) & (improved_at % 1 == 0))
+    ):
+        raise ValueError("its lives are odd")
+    return [Life(int(n), bool(b), s, to, int(at)) for n, b, s, to, at in rows.tolist()]
 
 
 def read_counters(store: Store) -> Counters:

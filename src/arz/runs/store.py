@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from arz.runs.lineage import Difference, as_rows
 
 FILE = "run.sqlite"
-FORMAT = 1
+FORMAT = 2
+"""Raised when files of older versions cannot be gone on with."""
 
 TABLES: dict[str, dict[str, tuple[str, ...]]] = {
     "facts": {"name": ("TEXT",), "value": ("TEXT",)},
@@ -128,7 +129,7 @@ class Store:
         """The file of an existing run.
 
         Raises:
-            RunError: there is none, or it is damaged, or a newer version of arz wrote it.
+            RunError: there is none, or it is damaged, or another version of arz wrote it.
         """
         path = Path(folder)
         if not path.exists():
@@ -142,6 +143,8 @@ class Store:
             raise store.damage("it does not say which format it has")
         if written > FORMAT:
             raise RunError(f"{path} was written by a newer version of arz (format {written}, this one reads {FORMAT})")
+        if written < FORMAT:
+            raise RunError(f"{path} was written by an older version of arz (format {written}, this one reads {FORMAT})")
         store.is_writable = mode == "rw"
         return store
 

@@ -2,7 +2,7 @@
 
 Genomes are known by their fingerprints. With exact fingerprints (the code that matters) the cache never changes a
 result; with functional ones (actions on fixed observations) it hits more often and sometimes falsely. (With a hurdle a
-score depends on the population of its time, and the cache keeps the first one.)
+score depends on the island and its time, and the cache keeps the first one.)
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Several populations (`islands`) evolve side by side and never mix. Each lives un
 Their batches are scored together, so that there is work for every worker.
 
 Three disjoint sets of episodes: the *fitness* episodes, on which children are scored and which can be drawn anew now
-and then; the *selection* episodes, on which the best of the population are compared to find the champion; and the test
+and then; the *selection* episodes, on which the best of each island are compared to find the champion; and the test
 episodes, which the search never sees.
 """
 
@@ -70,7 +70,7 @@ class Settings:
     hurdle_episodes: int = 0
     """Score children on this many of their episodes first; 0 for no hurdle."""
     hurdle_quantile: float = 0.25
-    """Children that are worse on these than this quantile of the population are not scored further: that is their
+    """Children that are worse on these than this quantile of their island are not scored further: that is their
     fitness."""
 
     def __post_init__(self) -> None:
@@ -241,7 +241,8 @@ class Regularized(Generic[G]):
                 self.population, winners, keys(self.seed, "child", numbers[chosen])
             )
             parents[chosen] = self.numbers[winners]
-            hurdles[chosen] = np.repeat(np.quantile(fitness[old], settings.hurdle_quantile, axis=1), lag)
+            if settings.hurdle_episodes:
+                hurdles[chosen] = np.repeat(np.quantile(fitness[old], settings.hurdle_quantile, axis=1), lag)
             genomes = children if genomes is None else genomes + children
         assert genomes is not None
         before = self._episode_set
@@ -257,12 +258,10 @@ class Regularized(Generic[G]):
         self, genomes: G, fitness: NDArray[np.float64], numbers: NDArray[np.int64], of_island: NDArray[np.int64]
     ) -> None:
         """The newcomers enter their islands; there the oldest die."""
-        size, before = self.settings.population, len(self.fitness)
-        staying = []
-        for k in range(self.settings.islands):
-            arrived = before + np.flatnonzero(of_island == k)
-            staying += [np.arange(k * size + len(arrived), (k + 1) * size), arrived]
-        order = np.concatenate(staying)
+        islands, size = self.settings.islands, self.settings.population
+        where = np.concatenate([np.repeat(np.arange(islands), size)[: len(self.fitness)], of_island])
+        ends = np.cumsum(np.bincount(where, minlength=islands))[:, None]
+        order = np.argsort(where, kind="stable")[ends - size + np.arange(size)].ravel()
         everyone = genomes if self.population is None else self.population + genomes
         self.population = everyone.take(order)
         self.fitness = np.concatenate([self.fitness, fitness])[order]
