@@ -393,38 +393,20 @@ namespace arz {
 
 // ---- what formulas in ops.py call ----
 
-template <class Active, class Number>
-inline Number sin(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Sin>(active, x);
-}
-template <class Active, class Number>
-inline Number cos(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Cos>(active, x);
-}
-template <class Active, class Number>
-inline Number tan(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Tan>(active, x);
-}
-template <class Active, class Number>
-inline Number arcsin(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Arcsin>(active, x);
-}
-template <class Active, class Number>
-inline Number arccos(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Arccos>(active, x);
-}
-template <class Active, class Number>
-inline Number arctan(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Arctan>(active, x);
-}
-template <class Active, class Number>
-inline Number exp(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Exp>(active, x);
-}
-template <class Active, class Number>
-inline Number log(const Active& active, const Number& x) {
-  return elementary::apply<elementary::Log>(active, x);
-}
+#define ARZ_ELEMENTARY(name, Function)                         \
+  template <class Active, class Number>                        \
+  inline Number name(const Active& active, const Number& x) {  \
+    return elementary::apply<elementary::Function>(active, x); \
+  }
+ARZ_ELEMENTARY(sin, Sin)
+ARZ_ELEMENTARY(cos, Cos)
+ARZ_ELEMENTARY(tan, Tan)
+ARZ_ELEMENTARY(arcsin, Arcsin)
+ARZ_ELEMENTARY(arccos, Arccos)
+ARZ_ELEMENTARY(arctan, Arctan)
+ARZ_ELEMENTARY(exp, Exp)
+ARZ_ELEMENTARY(log, Log)
+#undef ARZ_ELEMENTARY
 [[gnu::noinline]] inline Lanes power(const LaneMask&, const Lanes& x, const Lanes& y) {
   return each_part([&](int p) {
     const elementary::Vector base = x.part[p], exponent = y.part[p];
