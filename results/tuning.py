@@ -21,6 +21,8 @@ import arz
 from arz.evaluate import evaluate, fresh_episodes
 
 FILE = Path(__file__).parent / "cartpole" / "tuning.jsonl"
+BEFORE = FILE.with_name("tuning-before.jsonl")
+"""What an earlier version tried, around other defaults."""
 LIMITS = {"budget": "1G steps", "target": 955.0, "lineage": 0}
 MANY, FEW = 20, 4
 SETTINGS: dict[str, tuple[dict[str, Any], int]] = {
@@ -62,9 +64,9 @@ def try_one(job: tuple[str, int]) -> dict[str, Any]:
     return {"settings": name, "seed": seed, "reached": reached, "test": round(float(test), 1), **kept}
 
 
-def known() -> list[dict[str, Any]]:
+def known(file: Path = FILE) -> list[dict[str, Any]]:
     """What was tried so far."""
-    return [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def run() -> None:
@@ -86,21 +88,20 @@ def expected(rows: list[dict[str, Any]], level: str) -> str:
     return f"{steps / successes / 1e9:.2f}G ({successes}/{len(rows)})" if successes else f"none in {steps / 1e9:.1f}G"
 
 
-def table() -> str:
+def table(file: Path = FILE) -> str:
     """What came out, as Markdown."""
-    found = defaultdict(list)
-    for row in known():
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in known(file):
         found[row["settings"]].append(row)
     lines = [
         "| changed | runs | steps to 900 | steps to 950 | median test | known from cache |",
         "|---|---|---|---|---|---|",
     ]
-    for name in SETTINGS:
-        if rows := found[name]:
-            share = sum(row["hits"] for row in rows) / sum(row["evaluations"] for row in rows)
-            median = float(np.median([row["test"] for row in rows]))
-            levels = f"{expected(rows, '900')} | {expected(rows, '950')}"
-            lines.append(f"| {name} | {len(rows)} | {levels} | {median:.0f} | {share:.0%} |")
+    for name, rows in found.items():
+        share = sum(row["hits"] for row in rows) / sum(row["evaluations"] for row in rows)
+        median = float(np.median([row["test"] for row in rows]))
+        levels = f"{expected(rows, '900')} | {expected(rows, '950')}"
+        lines.append(f"| {name} | {len(rows)} | {levels} | {median:.0f} | {share:.0%} |")
     return "\n".join(lines)
 
 

@@ -35,9 +35,11 @@ def test_the_tables_follow_from_the_data() -> None:
 
 def test_the_table_of_settings_follows_from_the_data() -> None:
     page = (ROOT / "docs" / "search.md").read_text()
-    found = re.search(r"<!-- tuning -->\n(.*?)\n<!-- /tuning -->", page, flags=re.S)
-    assert found is not None
-    assert found.group(1).strip() == script("tuning").table()
+    tuning = script("tuning")
+    for mark, file in (("tuning", tuning.FILE), ("tuning-before", tuning.BEFORE)):
+        found = re.search(f"<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->", page, flags=re.S)
+        assert found is not None
+        assert found.group(1).strip() == tuning.table(file)
 
 
 @pytest.mark.parametrize("experiment", ["continuous", "sudden"])
