@@ -19,7 +19,7 @@ from arz.search.regularized import Regularized, Settings
 Row = Callable[..., None]
 CONFIG = arz.preset("cartpole")
 SEEDS = (1, 2)
-EVALUATIONS = 30_000
+EVALUATIONS = 30_000 * CONFIG.search.islands
 
 
 @dataclass(frozen=True)
@@ -124,14 +124,15 @@ def native_share(row: Row) -> None:
     """How much of the wall time is spent in native evaluation at two threads, once episodes are long."""
     made = problem(threads=2)
     settings = replace(CONFIG.search, restart_after=0)
-    running, _ = search(made, settings, 1, 30_000)
+    running, _ = search(made, settings, 1)
     before, clock, began = running.counters.steps, dict(made.clock), time.perf_counter()
     evaluations = running.counters.evaluations
-    while running.counters.evaluations < evaluations + 15_000:
+    while running.counters.evaluations < evaluations + EVALUATIONS // 2:
         running.advance()
     wall = time.perf_counter() - began
     rollout, marks = (made.clock[name] - clock[name] for name in ("score", "fingerprints"))
-    rates = f"{15 / wall:.1f}k eval/s, {(running.counters.steps - before) / wall / 1e6:.0f}M steps/s"
+    done = running.counters.evaluations - evaluations
+    rates = f"{done / wall / 1e3:.1f}k eval/s, {(running.counters.steps - before) / wall / 1e6:.0f}M steps/s"
     row("search with long episodes, two threads", rates)
     shares = f"{rollout / wall:.0%}; {(rollout + marks) / wall:.0%}"
     row("  wall time in rollouts; with fingerprints of programs", shares, None, "goal 90 %")

@@ -59,7 +59,7 @@ EXPERIMENTS = {
         for stateful in (False, True)
     },
     "stateless-4g": Experiment(
-        "the same runs without memory, continuous, x limit 0.4; 4G steps",
+        "stateless, continuous, x limit 0.4; the same, 4G steps",
         ("--budget", "4G steps"),
         3,
         "stateless-continuous-0.4",
@@ -240,9 +240,7 @@ def figure() -> None:
         panel.scatter(scores, [place] * len(scores), s=36, alpha=0.6, color="#0072B2")
         panel.scatter([np.median(scores)], [place], marker="|", s=300, color="black")
     panel.set_yticks(range(len(names)), [EXPERIMENTS[name].title for name in reversed(names)])
-    panel.set_xlabel(
-        "mean return over 1000 test episodes of the task that the run trained on (dot: a run, bar: median)"
-    )
+    panel.set_xlabel("mean return over 1000 test episodes of its task (dot: a run, bar: median)")
     panel.set_xlim(right=1000)
     panel.grid(axis="x", alpha=0.3)
     drawn.savefig(KEPT / "runs.png")
