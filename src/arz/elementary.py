@@ -74,7 +74,7 @@ def _series(coefficients: list[float], y: float) -> float:
 
 
 def _reduced(a: float) -> tuple[float, int]:
-    """R and q where a = q pi/2 + r, q modulo 4."""
+    """The r and q of a = q pi/2 + r, q modulo 4."""
     if a >= LARGE:
         return _reduced_exactly(a)
     n = _rounded(a * TWO_OVER_PI)
@@ -176,12 +176,12 @@ def _exp_of_sum(x: float, tail: float) -> float:
 
 
 def exp(x: float) -> float:
-    """E to the power of x."""
+    """The power e^x."""
     return math.nan if math.isnan(x) else _exp_of_sum(x, 0.0)
 
 
 def _split_log(x: float) -> tuple[float, float]:
-    """K and f where x = 2^k (1 + f), 1 + f in root 1/2 to root 2. x is finite and above 0."""
+    """The k and f of x = 2^k (1 + f), 1 + f in root 1/2 to root 2. x is finite and above 0."""
     shift = 0
     if x < 2.0**-1022:
         x, shift = x * 2.0**54, 54
@@ -203,7 +203,7 @@ def log(x: float) -> float:
 
 
 def _product_error(a: float, b: float, product: float) -> float:
-    """A b - product, exactly: Dekker's, with numbers split into halves of 26 bits."""
+    """What a * b - product is exactly: Dekker's, with numbers split into halves of 26 bits."""
     c, d = a * 134217729.0, b * 134217729.0
     a_high, b_high = c - (c - a), d - (d - b)
     a_low, b_low = a - a_high, b - b_high
@@ -227,7 +227,7 @@ def _long_log(x: float) -> tuple[float, float]:
 
 
 def power(x: float, y: float) -> float:
-    """X to the power of y, with the special cases of C."""
+    """The power x^y, with the special cases of C."""
     if y == 0 or x == 1:
         return 1.0
     if math.isnan(x) or math.isnan(y):

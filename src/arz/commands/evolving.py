@@ -38,9 +38,7 @@ def evolve(options: argparse.Namespace) -> int:
     name = Path(options.preset).stem
     folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
     log_class = _tensorboard() if options.tensorboard else None
-    check_threads(options.threads)
-    if not options.save_every >= 0:
-        raise ValueError(f"--save-every must be a number of seconds, 0 or more, not {options.save_every}")
+    _check(options)
     with Run.create(config, seed=options.seed, folder=folder, preset=name) as run:
         return _go_on(run, options, log_class)
 
@@ -48,13 +46,17 @@ def evolve(options: argparse.Namespace) -> int:
 def resume(options: argparse.Namespace) -> int:
     """Goes on with a run."""
     log_class = _tensorboard() if options.tensorboard else None
-    check_threads(options.threads)
-    if not options.save_every >= 0:
-        raise ValueError(f"--save-every must be a number of seconds, 0 or more, not {options.save_every}")
+    _check(options)
     with Run.open(run_folder(options.source)) as run:
         if options.budget is not None or options.target is not None:
             run.extend(options.budget, options.target)
         return _go_on(run, options, log_class)
+
+
+def _check(options: argparse.Namespace) -> None:
+    check_threads(options.threads)
+    if not options.save_every >= 0:
+        raise ValueError(f"--save-every must be a number of seconds, 0 or more, not {options.save_every}")
 
 
 def _go_on(run: Run, options: argparse.Namespace, log_class: Any) -> int:

@@ -230,10 +230,10 @@ class Regularized(Generic[G]):
             assert self.population is not None
             chosen = slice(len(new) * size, None)
             draws = keys(self.seed, "tournament", numbers[chosen]).reshape(len(old), lag)
-            fitness = self.fitness.reshape(-1, size)
+            by_island = self.fitness.reshape(-1, size)
             winners = np.concatenate(
                 [
-                    k * size + core.tournament(draw, fitness[k], settings.tournament)
+                    k * size + core.tournament(draw, by_island[k], settings.tournament)
                     for k, draw in zip(old, draws, strict=True)
                 ]
             )
@@ -242,7 +242,7 @@ class Regularized(Generic[G]):
             )
             parents[chosen] = self.numbers[winners]
             if settings.hurdle_episodes:
-                hurdles[chosen] = np.repeat(np.quantile(fitness[old], settings.hurdle_quantile, axis=1), lag)
+                hurdles[chosen] = np.repeat(np.quantile(by_island[old], settings.hurdle_quantile, axis=1), lag)
             genomes = children if genomes is None else genomes + children
         assert genomes is not None
         before = self._episode_set
