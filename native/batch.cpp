@@ -9,6 +9,7 @@ namespace {
 constexpr const char* kKindNames[] = {"scalars", "vectors", "matrices", "indices"};
 constexpr int kMaxImage = 1 << 19;  // as text, such an image still fits into a file that the parser accepts
 constexpr int kMaxDim = 4096;
+constexpr std::size_t kMostKept = 4;  // programs kept in memory for each one selected: few must not keep many alive
 
 std::string number(long long value) { return std::to_string(value); }
 
@@ -52,6 +53,26 @@ std::string check_instruction(const ProgramView& program, int function, const In
 }
 
 }  // namespace
+
+Batch Batch::selected(const std::vector<std::size_t>& chosen) const {
+  Batch result(shape);
+  result.places_.reserve(chosen.size());
+  std::vector<const Store*> used;
+  for (std::size_t p : chosen) {
+    const Place& place = result.places_.emplace_back(places_[p]);
+    if (used.empty() || used.back() != place.store) used.push_back(place.store);
+  }
+  std::sort(used.begin(), used.end());
+  for (const auto& store : stores_)
+    if (std::binary_search(used.begin(), used.end(), store.get())) result.stores_.push_back(store);
+  if (result.kept() <= kMostKept * chosen.size()) return result;
+  auto own = std::make_shared<Store>(shape);
+  own->reserve(chosen.size());
+  for (std::size_t p : chosen) own->append(view(p));
+  Batch copied(shape);
+  copied.append(std::move(own));
+  return copied;
+}
 
 std::string check_shape(const MemoryShape& shape, int cadfs) {
   if (shape.observations < 1 || shape.observations > kMaxDim)

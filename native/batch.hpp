@@ -2,6 +2,8 @@
 // A Batch is valid by construction (see check_batch); inside the core there is nothing left to check.
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,44 +33,90 @@ struct Genome {
   }
 };
 
-class Batch {
+// Programs packed one behind the other.
+class Store {
  public:
-  Batch() = default;
-  explicit Batch(const MemoryShape& memory) : shape(memory) {}
+  explicit Store(const MemoryShape& shape) : image_size_(shape.image_size()) {}
 
-  std::size_t size() const { return cadfs.size(); }
+  std::size_t size() const { return cadfs_.size(); }
 
-  ProgramView view(std::size_t p) const {
-    ProgramView result{&shape, {}, cadfs[p], {images.data() + p * shape.image_size(), std::size_t(shape.image_size())}};
+  // Room for this many programs in all, as long as those that are here.
+  void reserve(std::size_t programs) {
+    if (size() > 0) code_.reserve(code_.size() * programs / size());
+    ends_.reserve(1 + programs * kMaxFunctions);
+    cadfs_.reserve(programs);
+    images_.reserve(programs * image_size_);
+  }
+
+  ProgramView view(std::size_t p, const MemoryShape& shape) const {
+    ProgramView result{&shape, {}, cadfs_[p], {images_.data() + p * image_size_, image_size_}};
     for (int f = 0; f < kMaxFunctions; ++f) {
-      const std::size_t first = ends[p * kMaxFunctions + f], last = ends[p * kMaxFunctions + f + 1];
-      result.functions[f] = {code.data() + first, last - first};
+      const std::size_t first = ends_[p * kMaxFunctions + f], last = ends_[p * kMaxFunctions + f + 1];
+      result.functions[f] = {code_.data() + first, last - first};
     }
     return result;
   }
 
-  // Room for this many programs with this many instructions in all, so that appending does not move them.
-  void reserve(std::size_t programs, std::size_t instructions) {
-    code.reserve(instructions);
-    ends.reserve(1 + programs * kMaxFunctions);
-    cadfs.reserve(programs);
-    images.reserve(programs * shape.image_size());
-  }
-
   void append(const ProgramView& program) {
     for (const auto& function : program.functions) {
-      code.insert(code.end(), function.begin(), function.end());
-      ends.push_back(code.size());
+      code_.insert(code_.end(), function.begin(), function.end());
+      ends_.push_back(code_.size());
     }
-    cadfs.push_back(static_cast<std::uint8_t>(program.cadfs));
-    images.insert(images.end(), program.image.begin(), program.image.end());
+    cadfs_.push_back(static_cast<std::uint8_t>(program.cadfs));
+    images_.insert(images_.end(), program.image.begin(), program.image.end());
   }
 
-  MemoryShape shape{};
-  std::vector<Instruction> code;
-  std::vector<std::size_t> ends{0};  // of each function of each program; [0] is the start
-  std::vector<std::uint8_t> cadfs;
-  std::vector<double> images;
+ private:
+  std::size_t image_size_;
+  std::vector<Instruction> code_;
+  std::vector<std::size_t> ends_{0};  // of each function of each program; [0] is the start
+  std::vector<std::uint8_t> cadfs_;
+  std::vector<double> images_;
+};
+
+// Once in a batch, a store is not changed any more: batches share stores, so that taking and joining copies no program.
+class Batch {
+ public:
+  explicit Batch(const MemoryShape& memory) : shape(memory) {}
+
+  std::size_t size() const { return places_.size(); }
+  ProgramView view(std::size_t p) const { return places_[p].store->view(places_[p].index, shape); }
+
+  // Hints that a program is about to be read.
+  void prefetch(std::size_t p) const {
+    const ProgramView program = view(p);
+    const auto* code = reinterpret_cast<const char*>(program.functions[0].data());
+    for (std::size_t at = 0; at < program.functions[0].size_bytes(); at += 64) __builtin_prefetch(code + at);
+    __builtin_prefetch(program.image.data());
+  }
+
+  // All programs of a store.
+  void append(std::shared_ptr<const Store> store) {
+    for (std::size_t p = 0; p < store->size(); ++p) places_.push_back({store.get(), p});
+    stores_.push_back(std::move(store));
+  }
+  void append(const Batch& other) {
+    places_.insert(places_.end(), other.places_.begin(), other.places_.end());
+    for (const auto& store : other.stores_)
+      if (std::find(stores_.begin(), stores_.end(), store) == stores_.end()) stores_.push_back(store);
+  }
+  Batch selected(const std::vector<std::size_t>& chosen) const;
+  // How many programs it keeps in memory: its own, and those that share their stores.
+  std::size_t kept() const {
+    std::size_t programs = 0;
+    for (const auto& store : stores_) programs += store->size();
+    return programs;
+  }
+
+  MemoryShape shape;
+
+ private:
+  struct Place {
+    const Store* store;
+    std::size_t index;
+  };
+  std::vector<Place> places_;
+  std::vector<std::shared_ptr<const Store>> stores_;  // those that the places are in
 };
 
 // A sentence on what is wrong, or nothing.

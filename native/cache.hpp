@@ -4,51 +4,42 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
-#include "canonical.hpp"
+#include "key_table.hpp"
 
 namespace arz {
 
 class Cache {
  public:
-  Cache(std::size_t capacity, std::size_t columns) : capacity_(capacity), columns_(columns) {
-    const std::size_t at_first = std::min<std::size_t>(capacity, 1 << 17);
-    entries_.reserve(at_first);
-    places_.reserve(at_first);
-    values_.reserve(at_first * columns);
-  }
+  Cache(std::size_t capacity, std::size_t columns) : capacity_(capacity), columns_(columns) {}
 
   std::size_t size() const { return entries_.size(); }
   std::size_t columns() const { return columns_; }
 
-  // Copies the values of a key and counts it as used; or says that there are none.
-  bool find(const Key& key, double* values) {
-    const auto found = places_.find(key);
-    if (found == places_.end()) return false;
-    touch(found->second);
-    std::copy_n(values_.data() + found->second * columns_, columns_, values);
-    return true;
+  // The values of a key, which counts as used; null if there are none.
+  const double* find(const Key& key) {
+    const std::size_t place = places_.find(key);
+    if (place == kNobody) return nullptr;
+    touch(place);
+    return values_.data() + place * columns_;
   }
 
   void insert(const Key& key, const double* values) {
-    const auto found = places_.find(key);
-    std::size_t place;
-    if (found != places_.end()) {
-      place = found->second;
+    std::size_t place = places_.find(key);
+    if (place != kNobody) {
       touch(place);
     } else if (entries_.size() < capacity_) {
       place = entries_.size();
       entries_.push_back({key, kNobody, kNobody});
       values_.resize(values_.size() + columns_);
-      places_.emplace(key, place);
+      places_.insert(key, place);
       append(place);
     } else {
       place = oldest_;
       places_.erase(entries_[place].key);
       entries_[place].key = key;
-      places_.emplace(key, place);
+      places_.insert(key, place);
       touch(place);
     }
     std::copy_n(values, columns_, values_.data() + place * columns_);
@@ -70,7 +61,7 @@ class Cache {
   }
 
  private:
-  static constexpr std::size_t kNobody = ~std::size_t{0};
+  static constexpr std::size_t kNobody = KeyTable::kNothing;
   struct Entry {
     Key key;
     std::size_t older, newer;
@@ -93,7 +84,7 @@ class Cache {
   std::size_t capacity_, columns_;
   std::vector<Entry> entries_;
   std::vector<double> values_;
-  std::unordered_map<Key, std::size_t> places_;
+  KeyTable places_;
   std::size_t oldest_ = kNobody, newest_ = kNobody;
 };
 

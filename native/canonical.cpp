@@ -26,22 +26,48 @@ class Names {
   std::array<int, kKinds> next_{};
 };
 
+// Small numbers, four to a word.
+class Packer {
+ public:
+  explicit Packer(Hasher& hasher) : hasher_(hasher) {}
+  void add(std::uint16_t number) {
+    word_ |= std::uint64_t{number} << 16 * count_;
+    if (++count_ == 4) flush();
+  }
+  void flush() {
+    if (count_ > 0) hasher_.add(word_);
+    word_ = count_ = 0;
+  }
+
+ private:
+  Hasher& hasher_;
+  std::uint64_t word_ = 0;
+  int count_ = 0;
+};
+
+// Of each instruction the op and the arguments, then the start values of registers that appear for the first time, then
+// the constants.
 void add_function(const ProgramView& program, int f, Names& names, Hasher& hasher) {
   const MemoryShape& shape = *program.shape;
   hasher.add(program.functions[f].size());
   for (const Instruction& x : program.functions[f]) {
     const OpInfo& op = kOps[x.op];
-    hasher.add(std::uint64_t(x.op));
+    int started[kMaxArguments], news = 0;  // slots of registers that appear for the first time
+    Packer packer(hasher);
+    packer.add(x.op);
     for (int slot = 0; slot < op.slot_count; ++slot) {
       const int kind = kind_number(op.slots[slot]), value = x.args[slot];
       if (kind < 0 || value == kNone) {
-        hasher.add(std::uint64_t(value));
+        packer.add(x.args[slot]);
         continue;
       }
-      const bool starts = f == 0 && kind < 3 && names.is_new(kind, value);
-      hasher.add(std::uint64_t(names.of(kind, value)));
-      if (!starts) continue;
-      const double* start = program.image.data() + shape.image_offset(kind, value);
+      if (f == 0 && kind < 3 && names.is_new(kind, value)) started[news++] = slot;
+      packer.add(static_cast<std::uint16_t>(names.of(kind, value)));
+    }
+    packer.flush();
+    for (int n = 0; n < news; ++n) {
+      const int kind = kind_number(op.slots[started[n]]);
+      const double* start = program.image.data() + shape.image_offset(kind, x.args[started[n]]);
       for (int e = 0; e < shape.size(kind); ++e) hasher.add(start[e]);
     }
     for (int k = 0; k < op.constants; ++k) hasher.add(x.constants[k]);

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <functional>
 
 #include "batch.hpp"
 #include "random.hpp"
@@ -20,7 +19,7 @@ class Hasher {
  public:
   void add(std::uint64_t word) {
     high_ = mix(high_ + kGolden * (word + 1));
-    low_ = mix((low_ ^ word) * 0xD6E8FEB86659FD93ull + kGolden);
+    low_ = mix(low_ ^ (0xD6E8FEB86659FD93ull * word + kGolden));
   }
   void add(double number) { add(std::bit_cast<std::uint64_t>(number)); }
   Key key() const { return {high_, low_}; }
@@ -35,8 +34,3 @@ class Hasher {
 Key program_key(const ProgramView& effective);
 
 }  // namespace arz
-
-template <>
-struct std::hash<arz::Key> {
-  std::size_t operator()(const arz::Key& key) const { return key.low; }
-};

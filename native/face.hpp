@@ -39,8 +39,8 @@ Output<Value> as_numpy(std::vector<Value> values, std::vector<std::size_t> shape
 }
 
 inline std::size_t checked(const Batch& batch, std::int64_t index) {
-  require(index >= 0 && static_cast<std::size_t>(index) < batch.size(),
-          "program " + std::to_string(index) + " is not in a batch of " + text(batch.size()));
+  if (index < 0 || static_cast<std::size_t>(index) >= batch.size())
+    reject("program " + std::to_string(index) + " is not in a batch of " + text(batch.size()));
   return static_cast<std::size_t>(index);
 }
 

@@ -46,10 +46,10 @@ void Liveness::analyse(const ProgramView& program) {
     entry_[f] = landed_[f] = written_[f] = RegisterSet{};
     draws_[f] = needed_[f][0] = needed_[f][1] = needed_[f][2] = false;
     live_[f].assign(program.functions[f].size(), 0);
+    for (const Instruction& x : program.functions[f])
+      if (kOps[x.op].outputs && !kOps[x.op].is_call) written_[f].add(kind_number(kOps[x.op].slots[0]), x.args[0]);
     if (f == 0) continue;
     for (int a = 0; a < kCallArgumentCount; ++a) landed_[f].add(kind_number(kArgumentKinds[a]), kArgumentRegisters[a]);
-    for (const Instruction& x : program.functions[f])
-      if (kOps[x.op].outputs) written_[f].add(kind_number(kOps[x.op].slots[0]), x.args[0]);
   }
   for (const Instruction& x : program.functions[0]) {
     if (!kOps[x.op].is_call) continue;
@@ -63,6 +63,17 @@ void Liveness::analyse(const ProgramView& program) {
     }
   }
   received_.assign(program.functions[0].size(), 0);
+  if (functions == 1) {
+    // Lines become live by registers that they write, so only such new ones ask for another scan.
+    RegisterSet known, asking;
+    known.add(program.shape->action_kind(), program.shape->action_register());
+    do {
+      scan_get_action(program);
+      asking = shared(without(entry_[0], known), written_[0]);
+      known = joined(known, entry_[0]);
+    } while (program.shape->stateful && !(asking == RegisterSet{}));
+    return;
+  }
 
   // All sets only grow, so this ends.
   for (bool changed = true; changed;) {
@@ -150,12 +161,11 @@ void Liveness::write_effective(const ProgramView& program, Genome& to) const {
     to.functions[0].push_back(x);
   }
   to.image.assign(program.image.size(), 0.0);
+  std::size_t first = 0;
   for (int kind = 0; kind < 3; ++kind)
-    for (int number = 0; number < to.shape.counts[kind]; ++number)
-      if (entry_[0].has(kind, number)) {
-        const int first = to.shape.image_offset(kind, number);
+    for (int number = 0; number < to.shape.counts[kind]; ++number, first += to.shape.size(kind))
+      if (entry_[0].has(kind, number))
         std::copy_n(program.image.begin() + first, to.shape.size(kind), to.image.begin() + first);
-      }
 }
 
 }  // namespace arz

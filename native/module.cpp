@@ -6,6 +6,7 @@
 #include "face.hpp"
 #include "interpreter.hpp"
 #include "liveness.hpp"
+#include "pool.hpp"
 #include "variation.hpp"
 
 namespace arz {
@@ -27,27 +28,31 @@ Batch make_batch(const MemoryShape& shape, Input<std::uint8_t, 2> instructions, 
           "expected the lengths of " + text(kMaxFunctions) + " functions for each of " + text(programs) + " programs");
   require(images.shape(0) == programs && images.shape(1) == static_cast<std::size_t>(shape.image_size()),
           "expected " + text(shape.image_size()) + " start values for each of " + text(programs) + " programs");
-  Batch batch(shape);
-  batch.code.resize(total);
-  if (total > 0) std::memcpy(static_cast<void*>(batch.code.data()), instructions.data(), total * sizeof(Instruction));
-  batch.cadfs.assign(cadfs.data(), cadfs.data() + programs);
-  batch.images.assign(images.data(), images.data() + images.size());
+  // Copied: the bytes need not lie where an instruction may.
+  std::vector<Instruction> code(total);
+  if (total > 0) std::memcpy(static_cast<void*>(code.data()), instructions.data(), total * sizeof(Instruction));
+  auto store = std::make_shared<Store>(shape);
+  store->reserve(programs);
   std::size_t end = 0;
   for (std::size_t p = 0; p < programs; ++p) {
-    require(batch.cadfs[p] <= kMaxCadfs,
-            "a program has at most " + text(kMaxCadfs) + " CADFs, not " + text(batch.cadfs[p]));
-    if (const std::string what = check_shape(shape, batch.cadfs[p]); !what.empty()) reject(what);
+    ProgramView program{&shape, {}, cadfs.data()[p], {images.data() + p * images.shape(1), images.shape(1)}};
+    require(program.cadfs <= kMaxCadfs,
+            "a program has at most " + text(kMaxCadfs) + " CADFs, not " + text(program.cadfs));
+    if (const std::string what = check_shape(shape, program.cadfs); !what.empty()) reject(what);
     for (int f = 0; f < kMaxFunctions; ++f) {
       const std::int64_t length = lengths.data()[p * kMaxFunctions + f];
       require(length >= 0 && static_cast<std::size_t>(length) <= total - end,
               "the lengths do not add up to the instructions");
-      require(f <= batch.cadfs[p] || length == 0, "a function that the program does not have is not empty");
-      batch.ends.push_back(end += length);
+      require(f <= program.cadfs || length == 0, "a function that the program does not have is not empty");
+      program.functions[f] = {code.data() + end, static_cast<std::size_t>(length)};
+      end += length;
     }
+    if (const std::string what = check_program(program); !what.empty()) reject(what);
+    store->append(program);
   }
   require(end == total, "the lengths do not add up to the instructions");
-  for (std::size_t p = 0; p < programs; ++p)
-    if (const std::string what = check_program(batch.view(p)); !what.empty()) reject(what);
+  Batch batch(shape);
+  batch.append(std::move(store));
   return batch;
 }
 
@@ -64,51 +69,71 @@ void check_same(const MemoryShape& a, const MemoryShape& b) {
           "the batches have different memories");
 }
 
-Batch selected(const Batch& batch, Input<std::int64_t, 1> indices) {
-  Batch result(batch.shape);
-  for (std::size_t p : positions(batch, indices)) result.append(batch.view(p));
-  return result;
-}
+Batch selected(const Batch& batch, Input<std::int64_t, 1> indices) { return batch.selected(positions(batch, indices)); }
 
 Batch joined(const Batch& first, const Batch& second) {
   check_same(first.shape, second.shape);
   Batch result = first;
-  for (std::size_t p = 0; p < second.size(); ++p) result.append(second.view(p));
+  result.append(second);
   return result;
 }
 
 nb::tuple arrays(const Batch& batch) {
-  std::vector<std::uint8_t> bytes(batch.code.size() * sizeof(Instruction));
-  if (!bytes.empty()) std::memcpy(bytes.data(), batch.code.data(), bytes.size());
+  std::vector<std::uint8_t> bytes, cadfs;
   std::vector<std::int64_t> lengths;
-  for (std::size_t f = 0; f + 1 < batch.ends.size(); ++f) lengths.push_back(batch.ends[f + 1] - batch.ends[f]);
-  const std::size_t programs = batch.size();
-  return nb::make_tuple(as_numpy(std::move(bytes), {batch.code.size(), sizeof(Instruction)}),
-                        as_numpy(std::move(lengths), {programs, kMaxFunctions}),
-                        as_numpy(std::vector<std::uint8_t>(batch.cadfs), {programs}),
-                        as_numpy(std::vector<double>(batch.images), {programs, std::size_t(batch.shape.image_size())}));
+  std::vector<double> images;
+  for (std::size_t p = 0; p < batch.size(); ++p) {
+    const ProgramView program = batch.view(p);
+    for (const auto& function : program.functions) {
+      const auto* first = reinterpret_cast<const std::uint8_t*>(function.data());
+      bytes.insert(bytes.end(), first, first + function.size_bytes());
+      lengths.push_back(static_cast<std::int64_t>(function.size()));
+    }
+    cadfs.push_back(static_cast<std::uint8_t>(program.cadfs));
+    images.insert(images.end(), program.image.begin(), program.image.end());
+  }
+  const std::size_t programs = batch.size(), instructions = bytes.size() / sizeof(Instruction);
+  return nb::make_tuple(as_numpy(std::move(bytes), {instructions, sizeof(Instruction)}),
+                        as_numpy(std::move(lengths), {programs, kMaxFunctions}), as_numpy(std::move(cadfs), {programs}),
+                        as_numpy(std::move(images), {programs, std::size_t(batch.shape.image_size())}));
+}
+
+// A batch of new programs: make(i, genome) for each, in parts, one for each thread.
+template <class Make>
+Batch make_programs(const MemoryShape& shape, std::size_t count, int threads, Make make) {
+  constexpr std::size_t kSample = 8;  // programs that show how long the others will be
+  std::vector<std::shared_ptr<Store>> stores(Pool::part_count(count, threads));
+  Pool::shared().run_parts(count, threads, [&](std::size_t first, std::size_t last, std::size_t part) {
+    auto store = std::make_shared<Store>(shape);
+    Genome& genome = mine<Genome>();
+    for (std::size_t i = first; i < last; ++i) {
+      make(i, genome);
+      store->append(genome.view());
+      if (store->size() == kSample) store->reserve((last - first) * 9 / 8);  // they vary in length
+    }
+    stores[part] = std::move(store);
+  });
+  Batch batch(shape);
+  for (auto& store : stores) batch.append(std::move(store));
+  return batch;
 }
 
 // ---- simplify ----
 
 nb::tuple effective(const Batch& batch) {
-  Batch result(batch.shape);
   std::vector<std::uint8_t> live;
-  {
+  auto result = [&] {
     const nb::gil_scoped_release release;
-    result.reserve(batch.size(), batch.code.size());
     Liveness liveness;
-    Genome genome;
-    for (std::size_t p = 0; p < batch.size(); ++p) {
+    return make_programs(batch.shape, batch.size(), 1, [&](std::size_t p, Genome& genome) {
       const ProgramView program = batch.view(p);
       liveness.analyse(program);
       liveness.write_effective(program, genome);
-      result.append(genome.view());
       for (int f = 0; f < program.function_count(); ++f)
         for (std::size_t line = 0; line < program.functions[f].size(); ++line)
           live.push_back(liveness.is_live(f, line));
-    }
-  }
+    });
+  }();
   const std::size_t lines = live.size();
   return nb::make_tuple(std::move(result), as_numpy(std::move(live), {lines}));
 }
@@ -243,61 +268,64 @@ Sampler make_sampler(const MemoryShape& shape, const VariationSettings& settings
   return sampler;
 }
 
-Batch random_batch(const MemoryShape& shape, const VariationSettings& settings, Input<std::uint64_t, 1> keys) {
-  const Sampler sampler = make_sampler(shape, settings);
-  Batch result(shape);
-  const nb::gil_scoped_release release;
-  Genome genome;
-  for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    Stream stream(keys.data()[i]);
-    sampler.random_program(genome, stream);
-    result.append(genome.view());
-  }
-  return result;
+// The keys are copied: the caller's array may change once the GIL is released.
+std::vector<std::uint64_t> copied(const Input<std::uint64_t, 1>& keys) {
+  return {keys.data(), keys.data() + keys.shape(0)};
 }
 
-// How many instructions the children of a batch will have together, with some room.
-std::size_t expected_instructions(const Batch& batch, std::size_t children) {
-  return batch.size() == 0 ? 0 : children * (batch.code.size() / batch.size() + 2);
+Batch random_batch(const MemoryShape& shape, const VariationSettings& settings, Input<std::uint64_t, 1> keys,
+                   int threads) {
+  check_threads(threads);
+  const Sampler sampler = make_sampler(shape, settings);
+  const std::vector<std::uint64_t> drawn = copied(keys);
+  const nb::gil_scoped_release release;
+  return make_programs(shape, drawn.size(), threads, [&](std::size_t i, Genome& genome) {
+    Stream stream(drawn[i]);
+    sampler.random_program(genome, stream);
+  });
 }
 
 nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<std::int64_t, 1> parents,
-                  Input<std::uint64_t, 1> keys) {
+                  Input<std::uint64_t, 1> keys, int threads) {
   require(parents.shape(0) == keys.shape(0), "expected one key for each of " + text(parents.shape(0)) + " children");
+  check_threads(threads);
   const std::vector<std::size_t> chosen = positions(batch, parents);
   const Sampler sampler = make_sampler(batch.shape, settings);
-  Batch result(batch.shape);
+  const std::vector<std::uint64_t> drawn = copied(keys);
   std::vector<std::uint8_t> applied(chosen.size());
-  {
+  auto children = [&] {
     const nb::gil_scoped_release release;
-    result.reserve(applied.size(), expected_instructions(batch, applied.size()));
-    Genome genome;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
+    return make_programs(batch.shape, chosen.size(), threads, [&](std::size_t i, Genome& genome) {
+      if (i + 2 < chosen.size()) batch.prefetch(chosen[i + 2]);
       genome.assign(batch.view(chosen[i]));
-      Stream stream(keys.data()[i]);
+      Stream stream(drawn[i]);
       applied[i] = static_cast<std::uint8_t>(mutate(genome, stream, sampler));
-      result.append(genome.view());
-    }
-  }
-  const std::size_t count = applied.size();
-  return nb::make_tuple(std::move(result), as_numpy(std::move(applied), {count}));
+    });
+  }();
+  return nb::make_tuple(std::move(children), as_numpy(std::move(applied), {chosen.size()}));
 }
 
 Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64_t, 1> second,
-              Input<std::uint64_t, 1> keys) {
+              Input<std::uint64_t, 1> keys, int threads) {
   const std::size_t count = first.shape(0);
   require(second.shape(0) == count && keys.shape(0) == count, "expected two parents and one key for each child");
+  check_threads(threads);
   const std::vector<std::size_t> ones = positions(batch, first), others = positions(batch, second);
-  Batch result(batch.shape);
+  const std::vector<std::uint64_t> drawn = copied(keys);
   const nb::gil_scoped_release release;
-  result.reserve(count, expected_instructions(batch, count));
-  Genome genome;
-  for (std::size_t i = 0; i < count; ++i) {
-    Stream stream(keys.data()[i]);
+  return make_programs(batch.shape, count, threads, [&](std::size_t i, Genome& genome) {
+    Stream stream(drawn[i]);
     crossover(batch.view(ones[i]), batch.view(others[i]), stream, genome);
-    result.append(genome.view());
-  }
-  return result;
+  });
+}
+
+// The keys of streams: one for each index, from the base of their purpose.
+Output<std::uint64_t> stream_keys(std::uint64_t base, Input<std::int64_t, 1> indices) {
+  std::vector<std::uint64_t> result(indices.shape(0));
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = mix(base + kGolden * (static_cast<std::uint64_t>(indices.data()[i]) + 1));
+  const std::size_t count = result.size();
+  return as_numpy(std::move(result), {count});
 }
 
 std::vector<double> stream_sample(std::uint64_t key, const std::string& kind, int count) {
@@ -326,6 +354,7 @@ NB_MODULE(ARZ_MODULE, m) {
   m.def("memory_shape", &make_shape);
   nb::class_<Batch>(m, "Batch")
       .def("__len__", &Batch::size)
+      .def("kept", &Batch::kept)
       .def("arrays", &arrays)
       .def("selected", &selected)
       .def("joined", &joined);
@@ -342,9 +371,10 @@ NB_MODULE(ARZ_MODULE, m) {
       .def("act", &Stepper::act, nb::arg().noconvert());
   nb::class_<VariationSettings>(m, "VariationSettings");
   m.def("variation_settings", &make_settings);
-  m.def("random_batch", &random_batch, nb::arg(), nb::arg(), nb::arg().noconvert());
-  m.def("mutated", &mutated, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
-  m.def("crossed", &crossed, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert());
+  m.def("random_batch", &random_batch, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg());
+  m.def("mutated", &mutated, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
+  m.def("crossed", &crossed, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
+  m.def("stream_keys", &stream_keys, nb::arg(), nb::arg().noconvert());
   m.def("stream_sample", &stream_sample);
   bind_rollout(m);
   bind_cache(m);

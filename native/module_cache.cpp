@@ -24,10 +24,9 @@ Output<std::uint64_t> program_keys(const Batch& batch, int threads) {
   std::vector<std::uint64_t> result(2 * programs);
   {
     const nb::gil_scoped_release release;
-    constexpr std::size_t kShare = 16;  // a task must be worth handing out
-    Pool::shared().run((programs + kShare - 1) / kShare, threads, [&](std::size_t task) {
+    Pool::shared().run_parts(programs, threads, [&](std::size_t first, std::size_t last, std::size_t) {
       KeyMaker& maker = mine<KeyMaker>();
-      for (std::size_t p = task * kShare; p < std::min(programs, (task + 1) * kShare); ++p) {
+      for (std::size_t p = first; p < last; ++p) {
         maker.liveness.analyse(batch.view(p));
         maker.liveness.write_effective(batch.view(p), maker.genome);
         const Key key = program_key(maker.genome.view());
@@ -53,18 +52,24 @@ Output<std::uint64_t> row_keys(Input<double, 2> rows) {
   return as_numpy(std::move(result), {rows.shape(0), 2});
 }
 
-// For each key the best of some entrants, drawn with replacement; the first drawn among equals.
-Output<std::int64_t> tournament(Input<std::uint64_t, 1> keys, Input<double, 1> fitness, std::int64_t entrants) {
-  const std::size_t count = keys.shape(0), living = fitness.shape(0);
-  require(living >= 1 && living < (1u << 31) && entrants >= 1, "a tournament needs at least one entrant");
+// For each key the position of the best of some entrants, drawn with replacement; the first drawn among equals. The
+// population consists of groups of one size, one after the other; a tournament is held in one of them.
+Output<std::int64_t> tournaments(Input<std::uint64_t, 1> keys, Input<std::int64_t, 1> groups, Input<double, 1> fitness,
+                                 std::int64_t size, std::int64_t entrants) {
+  const std::size_t count = keys.shape(0);
+  const auto living = static_cast<std::int64_t>(fitness.shape(0));
+  require(groups.shape(0) == count, "expected a group for each of " + text(count) + " keys");
+  require(size >= 1 && size < (1ll << 31) && entrants >= 1, "a tournament needs at least one entrant");
   std::vector<std::int64_t> winners(count);
   for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t group = groups.data()[i];
+    if (group < 0 || group >= living / size)
+      reject("group " + std::to_string(group) + " is not among " + std::to_string(living / size));
     Stream stream(keys.data()[i]);
-    std::uint32_t winner = stream.below(static_cast<std::uint32_t>(living));
-    for (std::int64_t n = 1; n < entrants; ++n) {
-      const std::uint32_t other = stream.below(static_cast<std::uint32_t>(living));
-      if (fitness.data()[other] > fitness.data()[winner]) winner = other;
-    }
+    const auto entrant = [&] { return group * size + stream.below(static_cast<std::uint32_t>(size)); };
+    std::int64_t winner = entrant();
+    for (std::int64_t n = 1; n < entrants; ++n)
+      if (const std::int64_t other = entrant(); fitness.data()[other] > fitness.data()[winner]) winner = other;
     winners[i] = winner;
   }
   return as_numpy(std::move(winners), {count});
@@ -72,18 +77,32 @@ Output<std::int64_t> tournament(Input<std::uint64_t, 1> keys, Input<double, 1> f
 
 void check_keys(const Keys& keys) { require(keys.shape(1) == 2, "a key has 2 numbers, not " + text(keys.shape(1))); }
 
-// Values per key (NaN where unknown), and the positions of the unknown ones, each key once.
-nb::tuple look_up(Cache& cache, Keys keys) {
+// The positions of the keys that are not known, each key once.
+Output<std::int64_t> unknown(Cache& cache, Keys keys) {
   check_keys(keys);
-  const std::size_t count = keys.shape(0), columns = cache.columns();
-  std::vector<double> values(count * columns, std::numeric_limits<double>::quiet_NaN());
-  std::vector<std::int64_t> missing;
-  std::unordered_map<Key, std::size_t> asked;
-  for (std::size_t i = 0; i < count; ++i)
-    if (!cache.find(key_at(keys, i), values.data() + i * columns) && asked.emplace(key_at(keys, i), i).second)
-      missing.push_back(static_cast<std::int64_t>(i));
-  const std::size_t unknown = missing.size();
-  return nb::make_tuple(as_numpy(std::move(values), {count, columns}), as_numpy(std::move(missing), {unknown}));
+  std::vector<std::int64_t> result;
+  KeyTable asked;
+  for (std::size_t i = 0; i < keys.shape(0); ++i) {
+    const Key key = key_at(keys, i);
+    if (cache.find(key) != nullptr || asked.find(key) != KeyTable::kNothing) continue;
+    asked.insert(key, i);
+    result.push_back(static_cast<std::int64_t>(i));
+  }
+  const std::size_t count = result.size();
+  return as_numpy(std::move(result), {count});
+}
+
+// The values of keys that are all known.
+Output<double> values(Cache& cache, Keys keys) {
+  check_keys(keys);
+  std::vector<double> result;
+  result.reserve(keys.shape(0) * cache.columns());
+  for (std::size_t i = 0; i < keys.shape(0); ++i) {
+    const double* found = cache.find(key_at(keys, i));
+    if (found == nullptr) reject("key " + text(i) + " is not in the cache");
+    result.insert(result.end(), found, found + cache.columns());
+  }
+  return as_numpy(std::move(result), {keys.shape(0), cache.columns()});
 }
 
 void insert(Cache& cache, Keys keys, Input<double, 2> values) {
@@ -108,7 +127,8 @@ nb::tuple contents(const Cache& cache) {
 
 void bind_cache(nb::module_& m) {
   m.def("program_keys", &program_keys);
-  m.def("tournament", &tournament, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
+  m.def("tournaments", &tournaments, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(),
+        nb::arg());
   m.def("row_keys", &row_keys, nb::arg().noconvert());
   nb::class_<Cache>(m, "Cache")
       .def("__init__",
@@ -118,7 +138,8 @@ void bind_cache(nb::module_& m) {
              new (self) Cache(static_cast<std::size_t>(capacity), static_cast<std::size_t>(columns));
            })
       .def("__len__", &Cache::size)
-      .def("look_up", &look_up, nb::arg().noconvert())
+      .def("unknown", &unknown, nb::arg().noconvert())
+      .def("values", &values, nb::arg().noconvert())
       .def("insert", &insert, nb::arg().noconvert(), nb::arg().noconvert())
       .def("contents", &contents)
       .def("clear", &Cache::clear);

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "program.hpp"
+
 namespace arz {
 
 struct OpInfo {
   const char* name;
-  const char* slots;  // kind of each argument, outputs first: s v m i, d (position), r (stream), f (CADF)
+  char slots[kMaxArguments + 1];  // kind of each argument, outputs first: s v m i, d (position), r (stream), f (CADF)
   std::uint8_t slot_count;
   std::uint8_t outputs;
   std::uint8_t constants;

@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -56,15 +58,31 @@ class Pool {
     }
     wake_.notify_all();
     do_tasks();
+    look_out_for([this] { return busy_ == 0; });
     std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return busy_ == 0; });
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  // Calls work(first, last, part) for parts of 0..items, one for each thread: for items too small to be handed out
+  // singly.
+  template <class Work>
+  void run_parts(std::size_t items, int threads, Work work) {
+    const std::size_t parts = part_count(items, threads);
+    run(parts, threads, [&](std::size_t part) { work(part * items / parts, (part + 1) * items / parts, part); });
+  }
+  static std::size_t part_count(std::size_t items, int threads) {
+    constexpr std::size_t kLeast = 16;  // a part must be worth handing out
+    return std::clamp<std::size_t>(items / kLeast, 1, threads);
+  }
+
  private:
+  static constexpr std::chrono::microseconds kPatience{1000};
+
   void wait_for_work(int worker) {
     std::uint64_t seen = 0;
     for (;;) {
+      look_out_for([&] { return job_ != seen; });
       {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [&] { return job_ != seen; });
@@ -75,6 +93,13 @@ class Pool {
       const std::lock_guard lock(mutex_);
       if (--busy_ == 0) done_.notify_one();
     }
+  }
+
+  // A thread that sleeps takes long to wake; what comes soon is better awaited with open eyes.
+  template <class Condition>
+  static void look_out_for(Condition has_come) {
+    using Clock = std::chrono::steady_clock;
+    for (const auto end = Clock::now() + kPatience; !has_come() && Clock::now() < end;) std::this_thread::yield();
   }
 
   void do_tasks() {
@@ -96,8 +121,9 @@ class Pool {
   std::size_t tasks_ = 0;
   std::atomic<std::size_t> next_ = 0;
   std::exception_ptr failure_;
-  int helpers_ = 0, busy_ = 0;
-  std::uint64_t job_ = 0;
+  int helpers_ = 0;
+  std::atomic<int> busy_ = 0;
+  std::atomic<std::uint64_t> job_ = 0;
 };
 
 }  // namespace arz

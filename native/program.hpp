@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -37,20 +38,14 @@ struct Instruction {
 };
 static_assert(sizeof(Instruction) == 48);
 
-inline constexpr int kind_number(char kind) {
-  switch (kind) {
-    case 's':
-      return 0;
-    case 'v':
-      return 1;
-    case 'm':
-      return 2;
-    case 'i':
-      return 3;
-    default:
-      return -1;
-  }
-}
+// The kind of register that a letter stands for; -1 where it is no register.
+inline constexpr auto kKindNumbers = [] {
+  std::array<std::int8_t, 128> numbers{};
+  numbers.fill(-1);
+  for (int kind = 0; kind < kKinds; ++kind) numbers["svmi"[kind]] = static_cast<std::int8_t>(kind);
+  return numbers;
+}();
+inline constexpr int kind_number(char letter) { return kKindNumbers[letter & 127]; }
 
 struct MemoryShape {
   int observations, actions;

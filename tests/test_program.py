@@ -47,6 +47,35 @@ def test_a_batch_keeps_order_and_can_be_cut_and_joined() -> None:
         _ = batch + random_batch(Memory(observations=2, actions=1), 1)
 
 
+def test_batches_cut_and_joined_at_random_hold_what_lists_would() -> None:
+    rng = np.random.default_rng(0)
+    first = random_batch(MEMORY, 40)
+    batches, lists = [first], [first.unpack()]
+    for _ in range(200):
+        a, b = rng.integers(0, len(batches), 2)
+        chosen = rng.integers(0, len(batches[a]), rng.integers(1, 60))
+        batches.append(batches[a].take(chosen) + batches[b])
+        lists.append([*(lists[a][i] for i in chosen), *lists[b]])
+        if len(lists[-1]) > 200:
+            del batches[-1], lists[-1]
+    for batch, wanted in zip(batches[-20:], lists[-20:], strict=True):
+        assert batch.unpack() == wanted
+
+
+def test_a_few_programs_do_not_keep_many_in_memory() -> None:
+    batch = random_batch(MEMORY, 100)
+    assert batch.take(range(50)).core.kept() == 100  # shared
+    assert batch.take([7]).core.kept() == 1  # copied
+    living = batch
+    for _ in range(20):  # as a search does: the older half dies, newcomers enter
+        living = (living.take(range(50, 100)) + random_batch(MEMORY, 50)).take(range(100))
+        assert living.core.kept() <= 400
+    scattered = batch.take([3])
+    for _ in range(30):
+        scattered = (scattered + random_batch(MEMORY, 100)).take(range(len(scattered) + 1))
+        assert scattered.core.kept() <= 4 * len(scattered)
+
+
 def test_equality_is_of_bits() -> None:
     program = Program.build(MEMORY, [Instruction(OP["scalar_set"], (0,), (0.0,))])
     assert program != Program.build(MEMORY, [Instruction(OP["scalar_set"], (0,), (-0.0,))])

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from arz.native import core
 from arz.search.cache import ScoreCache
 from arz.search.regularized import NO_PARENT, Births, Metrics, Regularized, Settings
-from arz.streams import Stream
+from arz.streams import Stream, keys
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,18 @@ def test_the_exact_cache_changes_nothing_but_the_work() -> None:
     assert with_cache.counters.hits > 500
     assert without.counters.hits == 0
     assert with_cache.counters.steps < without.counters.steps / 2
+
+
+def test_scores_are_forgotten_with_the_episodes_that_gave_them() -> None:
+    made, _, _ = run(3, resample_every=100, cache=1000)  # 20 + 5 + 5 individuals
+    assert 1 < len(made.cache) <= 30
+    while made.counters.evaluations < 95:
+        made.advance()
+    assert len(made.cache) > 1
+    made.advance()
+    assert len(made.cache) == 0
+    made.advance()
+    assert 0 < len(made.cache) <= 5
 
 
 def test_each_genome_is_scored_once_even_within_a_batch() -> None:
@@ -298,6 +311,49 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
     other = ScoreCache(3)
     other.restore(contents["keys"], contents["values"])
     assert np.array_equal(other.contents()["keys"], contents["keys"])
-    assert contents["keys"][:, 0].tolist() == [4, 1, 2]
+    assert contents["keys"][:, 0].tolist() == [4, 2, 1]
     assert score(1, 2, 3, 4) == [1, 2, 3, 4]  # more than it can hold: all computed
     assert asked[-4:] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("same_home", [False, True])
+def test_the_cache_is_a_dictionary_in_order_of_use(same_home: bool) -> None:
+    """Also for keys that all belong to one place of its table."""
+    rng = np.random.default_rng(0)
+    cache, known = core.Cache(50, 2), dict[int, list[float]]()
+    for _ in range(2000):
+        numbers = rng.integers(0, 120, 5).tolist()
+        marks = np.array([[n, 0 if same_home else n * 0x9E3779B97F4A7C15 % 2**64] for n in numbers], np.uint64)
+        missing = [i for i, n in enumerate(numbers) if n not in known and n not in numbers[:i]]
+        assert cache.unknown(marks).tolist() == missing
+        for n in numbers:
+            if n in known:
+                known[n] = known.pop(n)  # used
+        values = rng.normal(size=(len(missing), 2))
+        cache.insert(marks[missing], values)
+        for i, row in zip(missing, values.tolist(), strict=True):
+            if len(known) == 50:
+                del known[next(iter(known))]
+            known[numbers[i]] = row
+        assert cache.values(marks).tolist() == [known[n] for n in numbers]
+        for n in numbers:
+            known[n] = known.pop(n)
+    found, values = cache.contents()
+    assert found[:, 0].tolist() == list(known)
+    assert values.tolist() == list(known.values())
+    with pytest.raises(ValueError, match="key 0 is not in the cache"):
+        cache.values(np.array([[1000, 0]], np.uint64))
+
+
+def test_a_tournament_is_held_within_its_group() -> None:
+    rng = np.random.default_rng(0)
+    draws, groups, fitness = keys(1, "t", range(300)), rng.integers(0, 4, 300), rng.integers(0, 9, 40).astype(float)
+    expected = []
+    for draw, group in zip(draws.tolist(), groups.tolist(), strict=True):
+        stream = Stream(draw)
+        entrants = [10 * group + stream.below(10) for _ in range(3)]
+        expected.append(max(entrants, key=lambda entrant: fitness[entrant]))  # the first among equals
+    assert core.tournaments(draws, groups, fitness, 10, 3).tolist() == expected
+    for wrong in (-1, 4):
+        with pytest.raises(ValueError, match=f"group {wrong} is not among 4"):
+            core.tournaments(draws[:1], np.array([wrong]), fitness, 10, 3)

@@ -9,7 +9,7 @@ DOORS: dict[str, set[str]] = {
     "ops": set(),
     "_cpu": set(),
     "native": {"ops", "_cpu", "_native"},
-    "streams": {"elementary"},
+    "streams": {"elementary", "native"},
     "names": set(),
     "tokens": set(),
     "program": {"ops", "native", "text", "parser"},  # the last two inside methods: a program prints and loads itself

@@ -3,7 +3,7 @@ import pytest
 
 from arz import Stream
 from arz.native import core
-from arz.streams import episode_uniform, key, keys
+from arz.streams import GOLDEN, MASK, episode_uniform, key, keys, mix
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1, 0xDEADBEEF])
@@ -26,6 +26,15 @@ def test_keys_differ_by_seed_purpose_and_index() -> None:
     ]
     assert len(set(found)) == len(found)
     assert keys(3, "vary", range(5)).tolist() == [key(3, "vary", index) for index in range(5)]
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**64 - 1])
+def test_keys_are_made_by_mixing_seed_purpose_and_index(seed: int) -> None:
+    base = mix((seed + GOLDEN) & MASK)
+    for byte in b"child":
+        base = mix((base + GOLDEN * (byte + 1)) & MASK)
+    indices = [0, 1, 2, 1000, 2**40, 2**63 - 1]
+    assert keys(seed, "child", indices).tolist() == [mix((base + GOLDEN * (i + 1)) & MASK) for i in indices]
 
 
 def test_draws_are_uniform_and_normal() -> None:

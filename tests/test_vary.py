@@ -184,6 +184,24 @@ def test_children_come_from_keys_alone() -> None:
     assert mutate(batch, range(50), keys(8, "same", range(50)))[0].unpack() != children
 
 
+@pytest.mark.parametrize("count", [1, 31, 500])
+def test_threads_make_no_difference(count: int) -> None:
+    variation = Variation(max_cadfs=6, initial_cadfs=2, initial_constants=1.0)
+    drawn = keys(11, "threads", range(count))
+    batch = random_programs(MEMORY, drawn, variation)
+    parents = np.random.default_rng(0).permutation(count)
+    children, applied = mutate(batch, parents, drawn, variation)
+    crossed = crossover(batch, parents, range(count), drawn)
+    for threads in (2, 3, 16):
+        assert random_programs(MEMORY, drawn, variation, threads=threads).unpack() == batch.unpack()
+        others, numbers = mutate(batch, parents, drawn, variation, threads=threads)
+        assert others.unpack() == children.unpack()
+        assert np.array_equal(numbers, applied)
+        assert crossover(batch, parents, range(count), drawn, threads=threads).unpack() == crossed.unpack()
+    with pytest.raises(ValueError, match="1 to 1024 threads"):
+        mutate(batch, parents, drawn, variation, threads=0)
+
+
 def test_random_programs_use_every_op_that_fits_and_no_other() -> None:
     batch = random_batch(MEMORY, 1000, variation=Variation(length=(10, 20)))
     used = {line.op.name for program in batch.unpack() for f in range(program.cadfs + 1) for line in program.lines(f)}

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arz import elementary
+from arz.native import core
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -45,9 +46,7 @@ def key(seed: int, purpose: str, index: int = 0) -> int:
 
 def keys(seed: int, purpose: str, indices: ArrayLike) -> NDArray[np.uint64]:
     """The keys of many indices at once."""
-    base = _base(seed, purpose)
-    x = np.atleast_1d(np.asarray(indices)).astype(np.uint64) + np.uint64(1)
-    return _mixed(x * np.uint64(GOLDEN) + np.uint64(base))
+    return core.stream_keys(_base(seed, purpose), np.ascontiguousarray(indices, np.int64))
 
 
 @lru_cache(1024)
@@ -102,9 +101,3 @@ class Stream:
     def choice(self, items: Sequence[int]) -> int:
         """One of the items."""
         return items[self.below(len(items))]
-
-
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)

@@ -156,10 +156,12 @@ def operator(name: str) -> Callable[[Operator], Operator]:
     return register
 
 
-def random_programs(memory: Memory, keys: NDArray[np.uint64], variation: Variation | None = None) -> Batch:
+def random_programs(
+    memory: Memory, keys: NDArray[np.uint64], variation: Variation | None = None, *, threads: int = 1
+) -> Batch:
     """One random program for each key."""
     settings = (variation or Variation()).native
-    return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys)))
+    return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys), threads))
 
 
 def mutate(
@@ -167,6 +169,8 @@ def mutate(
     parents: Sequence[int] | NDArray[np.int64],
     keys: NDArray[np.uint64],
     variation: Variation | None = None,
+    *,
+    threads: int = 1,
 ) -> tuple[Batch, NDArray[np.uint8]]:
     """One child of each parent, by one mutation each, and the number of that mutation (see `Variation.names`).
 
@@ -178,12 +182,15 @@ def mutate(
         parents: their positions in the batch.
         keys: one for each child: names its random numbers.
         variation: what to draw from; the paper's settings by default.
+        threads: how many to use.
     """
     variation = variation or Variation()
     chosen = as_positions(parents)
     drawn = as_keys(keys)
-    children, applied = core.mutated(batch.core, variation.native, chosen, drawn)
+    children, applied = core.mutated(batch.core, variation.native, chosen, drawn, threads)
     result = Batch(batch.memory, children)
+    if not variation.custom:
+        return result, applied
     custom = np.flatnonzero((applied >= len(MUTATIONS)) & (applied != NO_MUTATION))
     if len(custom) == 0:
         return result, applied
@@ -202,13 +209,15 @@ def crossover(
     first: Sequence[int] | NDArray[np.int64],
     second: Sequence[int] | NDArray[np.int64],
     keys: NDArray[np.uint64],
+    *,
+    threads: int = 1,
 ) -> Batch:
     """One child of each pair: the first parent with one of its CADFs replaced by one of the second's.
 
     Where either parent has no CADF, the child is one of the two, at random.
     """
     pair = (as_positions(first), as_positions(second))
-    return Batch(batch.memory, core.crossed(batch.core, *pair, as_keys(keys)))
+    return Batch(batch.memory, core.crossed(batch.core, *pair, as_keys(keys), threads))
 
 
 def _custom_child(parent: Program, key: int, number: int, variation: Variation) -> tuple[Program, int]:
@@ -222,7 +231,7 @@ def _custom_child(parent: Program, key: int, number: int, variation: Variation) 
                 raise ValueError(f"operator {name!r} must return None or a program of the same memory, not {child!r}")
             return child, number
         again = np.array([stream.bits()], np.uint64)
-        children, applied = core.mutated(parent.packed, variation.native, np.zeros(1, np.int64), again)
+        children, applied = core.mutated(parent.packed, variation.native, np.zeros(1, np.int64), again, 1)
         number = int(applied[0])
         if number < len(MUTATIONS) or number == NO_MUTATION:
             return Batch(parent.memory, children)[0], number

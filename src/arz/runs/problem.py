@@ -34,11 +34,11 @@ class ProgramProblem:
 
     def random(self, keys: Keys) -> Batch:
         """Random programs."""
-        return random_programs(self.memory, keys, self.variation)
+        return random_programs(self.memory, keys, self.variation, threads=self.threads)
 
     def vary(self, genomes: Batch, parents: NDArray[np.int64], keys: Keys) -> tuple[Batch, NDArray[np.uint8]]:
         """One mutation each."""
-        return mutate(genomes, parents, keys, self.variation)
+        return mutate(genomes, parents, keys, self.variation, threads=self.threads)
 
     def fingerprints(self, genomes: Batch) -> NDArray[np.uint64]:
         """What programs of the same behaviour share: their effective code, or the bits of their actions."""

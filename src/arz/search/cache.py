@@ -43,15 +43,16 @@ class ScoreCache:
         if self.capacity < count:
             fitness, steps = compute(np.arange(count))
             return fitness, float(steps.sum()), 0
-        values, missing = self._core.look_up(fingerprints)
-        if len(missing) == 0:
-            return np.ascontiguousarray(values[:, 0]), 0.0, count
-        fitness, steps = compute(missing)
-        self._core.insert(fingerprints[missing], fitness[:, None])
-        values[missing, 0] = fitness
-        if np.isnan(values[:, 0]).any():  # the same one twice among the new
-            values, _ = self._core.look_up(fingerprints)
-        return np.ascontiguousarray(values[:, 0]), float(steps.sum()), count - len(missing)
+        missing = self._core.unknown(fingerprints)
+        spent = np.zeros(0)
+        if len(missing):
+            fitness, spent = compute(missing)
+            self._core.insert(fingerprints[missing], fitness[:, None])
+        return self._core.values(fingerprints)[:, 0], float(spent.sum()), count - len(missing)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._core.clear()
 
     def contents(self) -> dict[str, NDArray[Any]]:
         """Everything, the least recently used first."""

@@ -16,6 +16,7 @@ episodes, which the search never sees.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Generic
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from arz.native import core
 from arz.search.cache import ScoreCache
 from arz.search.problem import G, Problem
-from arz.streams import keys, mix
+from arz.streams import keys
 
 NO_PARENT = -1
 MAX_CACHE = 100_000_000
@@ -171,6 +172,32 @@ class Metrics:
     champion: int
 
 
+@lru_cache(64)
+def _places(
+    islands: int, size: int, lag: int, new: tuple[int, ...], living: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the newcomers of a batch belong, and who survives it.
+
+    Args:
+        islands: how many there are.
+        size: how many live on each.
+        lag: how many children each gets...
+        new: ...but these, where a life begins.
+        living: how many live before the batch: none or all.
+
+    Returns:
+        The island of each newcomer, those of new lives first. The positions of the `size` youngest of each island,
+        among the living and then the newcomers, island by island, oldest first.
+    """
+    old = sorted(set(range(islands)) - set(new))
+    newcomers = np.repeat([*new, *old], [size] * len(new) + [lag] * len(old))
+    everyone = np.concatenate([np.repeat(np.arange(islands), size)[:living], newcomers])
+    ends = np.cumsum(np.bincount(everyone, minlength=islands))[:, None]
+    survivors = np.argsort(everyone, kind="stable")[ends - size + np.arange(size)].ravel()
+    newcomers.flags.writeable = survivors.flags.writeable = False
+    return newcomers, survivors
+
+
 @dataclass
 class Regularized(Generic[G]):
     """A regularized evolution. `advance` does one batch.
@@ -194,7 +221,7 @@ class Regularized(Generic[G]):
 
     def __post_init__(self) -> None:
         self.lives = [Life(number) for number in range(self.settings.islands)]
-        self.cache = ScoreCache(self.settings.cache)
+        self.cache = ScoreCache(self.settings.cache)  # on the current fitness episodes
         self._episodes = (-1, np.zeros(0, np.uint64))
         self._selection_episodes = keys(self.seed, "selection episodes", np.arange(self.settings.selection_episodes))
 
@@ -216,56 +243,52 @@ class Regularized(Generic[G]):
 
     def _breed(self) -> Births:
         """Children on the islands that live, random individuals on those where a life begins (numbered first)."""
-        settings, size, lag = self.settings, self.settings.population, self.settings.lag
-        new = [k for k, life in enumerate(self.lives) if not life.is_begun]
-        old = [k for k, life in enumerate(self.lives) if life.is_begun]
-        of_island = np.repeat(new + old, [size] * len(new) + [lag] * len(old))
-        numbers = self.counters.evaluations + np.arange(len(of_island))
-        parents, mutations = np.full(len(numbers), NO_PARENT), np.zeros(len(numbers), np.uint8)
-        hurdles = np.full(len(numbers), -np.inf)
+        settings, count = self.settings, self.counters
+        new = tuple(k for k, life in enumerate(self.lives) if not life.is_begun)
+        islands, survivors = _places(settings.islands, settings.population, settings.lag, new, len(self.fitness))
+        numbers = count.evaluations + np.arange(len(islands))
+        random, bred = numbers[: len(new) * settings.population], numbers[len(new) * settings.population :]
         for k in new:
             self.lives[k].is_begun, self.lives[k].improved_at = True, self._clock
-        genomes = self.problem.random(keys(self.seed, "random", numbers[: len(new) * size])) if new else None
-        if old:
+        genomes = self.problem.random(keys(self.seed, "random", random)) if new else None
+        parents, mutations = np.full(len(numbers), NO_PARENT), np.zeros(len(numbers), np.uint8)
+        if len(bred):
             assert self.population is not None
-            chosen = slice(len(new) * size, None)
-            draws = keys(self.seed, "tournament", numbers[chosen]).reshape(len(old), lag)
-            by_island = self.fitness.reshape(-1, size)
-            winners = np.concatenate(
-                [
-                    k * size + core.tournament(draw, by_island[k], settings.tournament)
-                    for k, draw in zip(old, draws, strict=True)
-                ]
+            draws = keys(self.seed, "tournament", bred)
+            winners = core.tournaments(
+                draws, islands[len(random) :], self.fitness, settings.population, settings.tournament
             )
-            children, mutations[chosen] = self.problem.vary(
-                self.population, winners, keys(self.seed, "child", numbers[chosen])
+            children, mutations[len(random) :] = self.problem.vary(
+                self.population, winners, keys(self.seed, "child", bred)
             )
-            parents[chosen] = self.numbers[winners]
-            if settings.hurdle_episodes:
-                hurdles[chosen] = np.repeat(np.quantile(by_island[old], settings.hurdle_quantile, axis=1), lag)
+            parents[len(random) :] = self.numbers[winners]
             genomes = children if genomes is None else genomes + children
         assert genomes is not None
-        before = self._episode_set
-        fitness = self._score(genomes, hurdles)
-        self._enter(genomes, fitness, numbers, of_island)
-        if settings.rescore and self._episode_set != before:
-            assert self.population is not None
-            self.fitness = self._score(self.population)
-        lives = np.array([life.number for life in self.lives])[of_island]
+        episode_set = self._episode_set
+        fitness, hits = self._score(genomes, self._hurdles(islands, len(random)))
+        count.hits += hits
+        count.evaluations += len(genomes)
+        everyone = genomes if self.population is None else self.population + genomes
+        self.population = everyone.take(survivors)
+        self.fitness = np.concatenate([self.fitness, fitness])[survivors]
+        self.numbers = np.concatenate([self.numbers, numbers])[survivors]
+        if self._episode_set != episode_set:
+            self.cache.clear()
+            if settings.rescore:
+                self.fitness, _ = self._score(self.population)
+        lives = np.array([life.number for life in self.lives])[islands]
         return Births(int(numbers[0]), parents, mutations, fitness, lives)
 
-    def _enter(
-        self, genomes: G, fitness: NDArray[np.float64], numbers: NDArray[np.int64], of_island: NDArray[np.int64]
-    ) -> None:
-        """The newcomers enter their islands; there the oldest die."""
-        islands, size = self.settings.islands, self.settings.population
-        where = np.concatenate([np.repeat(np.arange(islands), size)[: len(self.fitness)], of_island])
-        ends = np.cumsum(np.bincount(where, minlength=islands))[:, None]
-        order = np.argsort(where, kind="stable")[ends - size + np.arange(size)].ravel()
-        everyone = genomes if self.population is None else self.population + genomes
-        self.population = everyone.take(order)
-        self.fitness = np.concatenate([self.fitness, fitness])[order]
-        self.numbers = np.concatenate([self.numbers, numbers])[order]
+    def _hurdles(self, islands: NDArray[np.int64], random: int) -> NDArray[np.float64] | None:
+        """What newcomers of these islands must reach on their first episodes; the random ones, nothing."""
+        settings = self.settings
+        if not settings.hurdle_episodes:
+            return None
+        hurdles = np.full(len(islands), -np.inf)
+        if len(islands) > random:
+            by_island = self.fitness.reshape(-1, settings.population)
+            hurdles[random:] = np.quantile(by_island, settings.hurdle_quantile, axis=1)[islands[random:]]
+        return hurdles
 
     # ---- scores ----
 
@@ -281,29 +304,23 @@ class Regularized(Generic[G]):
             self._episodes = (number, keys(self.seed, "fitness episodes", indices))
         return self._episodes[1]
 
-    def _score(self, genomes: G, hurdles: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Fitness of newcomers, for whom there are hurdles, or once more of the living."""
-        count, settings = self.counters, self.settings
-        number = self._episode_set
-        episodes = self._fitness_episodes(number)
+    def _score(self, genomes: G, hurdles: NDArray[np.float64] | None = None) -> tuple[NDArray[np.float64], int]:
+        """Fitness, and how many were known from the cache."""
+        episodes = self._fitness_episodes(self._episode_set)
 
         def compute(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             chosen = genomes if len(positions) == len(genomes) else genomes.take(positions)
-            if settings.hurdle_episodes and hurdles is not None:
+            if hurdles is not None:
                 return self._score_with_hurdle(chosen, episodes, hurdles[positions])
             return self.problem.score(chosen, episodes)
 
-        if settings.cache:
-            marks = self.problem.fingerprints(genomes) ^ np.uint64(mix(number))
-            fitness, steps, hits = self.cache.score(marks, compute)
+        if self.settings.cache:
+            fitness, steps, hits = self.cache.score(self.problem.fingerprints(genomes), compute)
         else:
             fitness, spent = compute(np.arange(len(genomes)))
             steps, hits = float(spent.sum()), 0
-        count.steps += int(steps)
-        if hurdles is not None:
-            count.hits += hits
-            count.evaluations += len(genomes)
-        return fitness
+        self.counters.steps += int(steps)
+        return fitness, hits
 
     def _score_with_hurdle(
         self, genomes: G, episodes: NDArray[np.uint64], hurdles: NDArray[np.float64]
