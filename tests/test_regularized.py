@@ -316,14 +316,14 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
     assert asked[-4:] == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("same_home", [False, True])
-def test_the_cache_is_a_dictionary_in_order_of_use(same_home: bool) -> None:
-    """Also for keys that all belong to one place of its table."""
+@pytest.mark.parametrize("homes", [1, 7, 50, 1000])
+def test_the_cache_is_a_dictionary_in_order_of_use(homes: int) -> None:
+    """Also for keys that want the same few places of its table, or the last ones, where it goes on at the first."""
     rng = np.random.default_rng(0)
     cache, known = core.Cache(50, 2), dict[int, list[float]]()
     for _ in range(2000):
         numbers = rng.integers(0, 120, 5).tolist()
-        marks = np.array([[n, 0 if same_home else n * 0x9E3779B97F4A7C15 % 2**64] for n in numbers], np.uint64)
+        marks = np.array([[n, 1000 + n % homes] for n in numbers], np.uint64)
         missing = [i for i, n in enumerate(numbers) if n not in known and n not in numbers[:i]]
         assert cache.unknown(marks).tolist() == missing
         for n in numbers:
