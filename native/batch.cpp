@@ -67,7 +67,6 @@ Batch Batch::selected(const std::vector<std::size_t>& chosen) const {
     if (std::binary_search(used.begin(), used.end(), store.get())) result.stores_.push_back(store);
   if (result.kept() <= kMostKept * chosen.size()) return result;
   auto own = std::make_shared<Store>(shape);
-  own->reserve(chosen.size());
   for (std::size_t p : chosen) own->append(view(p));
   Batch copied(shape);
   copied.append(std::move(own));

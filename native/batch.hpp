@@ -1,5 +1,5 @@
 // Many packed programs side by side, of one memory shape: what a search holds and hands over.
-// A Batch is valid by construction (see check_batch); inside the core there is nothing left to check.
+// A Batch is valid by construction (see check_program); inside the core there is nothing left to check.
 #pragma once
 
 #include <algorithm>
@@ -40,13 +40,14 @@ class Store {
 
   std::size_t size() const { return cadfs_.size(); }
 
-  // Room for this many programs in all, as long as those that are here.
-  void reserve(std::size_t programs) {
-    if (size() > 0) code_.reserve(code_.size() * programs / size());
+  // Room for this many programs in all, with this many instructions.
+  void reserve(std::size_t programs, std::size_t instructions) {
+    code_.reserve(instructions);
     ends_.reserve(1 + programs * kMaxFunctions);
     cadfs_.reserve(programs);
     images_.reserve(programs * image_size_);
   }
+  std::size_t instructions() const { return code_.size(); }
 
   ProgramView view(std::size_t p, const MemoryShape& shape) const {
     ProgramView result{&shape, {}, cadfs_[p], {images_.data() + p * image_size_, image_size_}};
@@ -81,14 +82,6 @@ class Batch {
 
   std::size_t size() const { return places_.size(); }
   ProgramView view(std::size_t p) const { return places_[p].store->view(places_[p].index, shape); }
-
-  // Hints that a program is about to be read.
-  void prefetch(std::size_t p) const {
-    const ProgramView program = view(p);
-    const auto* code = reinterpret_cast<const char*>(program.functions[0].data());
-    for (std::size_t at = 0; at < program.functions[0].size_bytes(); at += 64) __builtin_prefetch(code + at);
-    __builtin_prefetch(program.image.data());
-  }
 
   // All programs of a store.
   void append(std::shared_ptr<const Store> store) {

@@ -1,4 +1,4 @@
-// A hash table from keys to numbers, in one piece of memory: keys are hashes already, so they say where they belong.
+// A hash table from keys to numbers, in one piece of memory.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class KeyTable {
   };
 
   std::size_t mask() const { return slots_.size() - 1; }
-  std::size_t home(const Key& key) const { return key.low & mask(); }
+  std::size_t home(const Key& key) const { return mix(key.low + kGolden * key.high) & mask(); }
   std::size_t after(std::size_t slot) const { return (slot + 1) & mask(); }
   // Where the key is, or would be.
   std::size_t slot_of(const Key& key) const {

@@ -40,7 +40,7 @@ class Liveness {
 
   RegisterSet entry_[kMaxFunctions];    // matter when the function starts
   RegisterSet landed_[kMaxFunctions];   // overwritten by arguments in every call
-  RegisterSet written_[kMaxFunctions];  // may be changed by a call
+  RegisterSet written_[kMaxFunctions];  // may be changed by a call; of GetAction: by lines that are no calls
   bool needed_[kMaxFunctions][kCallResults];
   bool draws_[kMaxFunctions];  // a live line draws random numbers
   std::vector<std::uint8_t> live_[kMaxFunctions];

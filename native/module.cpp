@@ -32,7 +32,7 @@ Batch make_batch(const MemoryShape& shape, Input<std::uint8_t, 2> instructions, 
   std::vector<Instruction> code(total);
   if (total > 0) std::memcpy(static_cast<void*>(code.data()), instructions.data(), total * sizeof(Instruction));
   auto store = std::make_shared<Store>(shape);
-  store->reserve(programs);
+  store->reserve(programs, total);
   std::size_t end = 0;
   for (std::size_t p = 0; p < programs; ++p) {
     ProgramView program{&shape, {}, cadfs.data()[p], {images.data() + p * images.shape(1), images.shape(1)}};
@@ -101,7 +101,7 @@ nb::tuple arrays(const Batch& batch) {
 // A batch of new programs: make(i, genome) for each, in parts, one for each thread.
 template <class Make>
 Batch make_programs(const MemoryShape& shape, std::size_t count, int threads, Make make) {
-  constexpr std::size_t kSample = 8;  // programs that show how long the others will be
+  constexpr std::size_t kSample = 8;  // so many show how long the others will be
   std::vector<std::shared_ptr<Store>> stores(Pool::part_count(count, threads));
   Pool::shared().run_parts(count, threads, [&](std::size_t first, std::size_t last, std::size_t part) {
     auto store = std::make_shared<Store>(shape);
@@ -109,7 +109,8 @@ Batch make_programs(const MemoryShape& shape, std::size_t count, int threads, Ma
     for (std::size_t i = first; i < last; ++i) {
       make(i, genome);
       store->append(genome.view());
-      if (store->size() == kSample) store->reserve((last - first) * 9 / 8);  // they vary in length
+      if (store->size() == kSample)
+        store->reserve(last - first, store->instructions() * (last - first) / (kSample - 1));  // and some room
     }
     stores[part] = std::move(store);
   });
@@ -296,7 +297,6 @@ nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<s
   auto children = [&] {
     const nb::gil_scoped_release release;
     return make_programs(batch.shape, chosen.size(), threads, [&](std::size_t i, Genome& genome) {
-      if (i + 2 < chosen.size()) batch.prefetch(chosen[i + 2]);
       genome.assign(batch.view(chosen[i]));
       Stream stream(drawn[i]);
       applied[i] = static_cast<std::uint8_t>(mutate(genome, stream, sampler));
@@ -320,10 +320,9 @@ Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64
 }
 
 // The keys of streams: one for each index, from the base of their purpose.
-Output<std::uint64_t> stream_keys(std::uint64_t base, Input<std::int64_t, 1> indices) {
+Output<std::uint64_t> stream_keys(std::uint64_t base, Input<std::uint64_t, 1> indices) {
   std::vector<std::uint64_t> result(indices.shape(0));
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = mix(base + kGolden * (static_cast<std::uint64_t>(indices.data()[i]) + 1));
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = mix(base + kGolden * (indices.data()[i] + 1));
   const std::size_t count = result.size();
   return as_numpy(std::move(result), {count});
 }

@@ -77,7 +77,8 @@ Output<std::int64_t> tournaments(Input<std::uint64_t, 1> keys, Input<std::int64_
 
 void check_keys(const Keys& keys) { require(keys.shape(1) == 2, "a key has 2 numbers, not " + text(keys.shape(1))); }
 
-// The positions of the keys that are not known, each key once.
+// The positions of the keys that are not known, each key once. The known ones count as used, so that inserting the
+// others forgets none of them, if there is room for all.
 Output<std::int64_t> unknown(Cache& cache, Keys keys) {
   check_keys(keys);
   std::vector<std::int64_t> result;

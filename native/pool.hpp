@@ -1,5 +1,6 @@
-// Threads that wait for work. One pool per process, shared by all calls; work is handed out in single tasks,
-// so that uneven tasks still end together. Results must not depend on who does a task.
+// Threads that wait for work. One pool per process, shared by all calls; work is handed out in single tasks, so that
+// uneven tasks still end together, or, where they are small, in one part for each thread. Results must not depend on
+// who does a task.
 #pragma once
 
 #include <unistd.h>
@@ -82,7 +83,6 @@ class Pool {
   void wait_for_work(int worker) {
     std::uint64_t seen = 0;
     for (;;) {
-      look_out_for([&] { return job_ != seen; });
       {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [&] { return job_ != seen; });
@@ -90,8 +90,11 @@ class Pool {
         if (worker > helpers_) continue;
       }
       do_tasks();
-      const std::lock_guard lock(mutex_);
-      if (--busy_ == 0) done_.notify_one();
+      {
+        const std::lock_guard lock(mutex_);
+        if (--busy_ == 0) done_.notify_one();
+      }
+      look_out_for([&] { return job_ != seen; });
     }
   }
 

@@ -33,7 +33,7 @@ def test_keys_are_made_by_mixing_seed_purpose_and_index(seed: int) -> None:
     base = mix((seed + GOLDEN) & MASK)
     for byte in b"child":
         base = mix((base + GOLDEN * (byte + 1)) & MASK)
-    indices = [0, 1, 2, 1000, 2**40, 2**63 - 1]
+    indices = [0, 1, 2, 1000, 2**40, 2**63, 2**64 - 2]
     assert keys(seed, "child", indices).tolist() == [mix((base + GOLDEN * (i + 1)) & MASK) for i in indices]
 
 

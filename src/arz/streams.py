@@ -45,8 +45,8 @@ def key(seed: int, purpose: str, index: int = 0) -> int:
 
 
 def keys(seed: int, purpose: str, indices: ArrayLike) -> NDArray[np.uint64]:
-    """The keys of many indices at once."""
-    return core.stream_keys(_base(seed, purpose), np.ascontiguousarray(indices, np.int64))
+    """The keys of many indices at once: one-dimensional."""
+    return core.stream_keys(_base(seed, purpose), as_keys(indices).ravel())
 
 
 @lru_cache(1024)

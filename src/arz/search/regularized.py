@@ -172,7 +172,7 @@ class Metrics:
     champion: int
 
 
-@lru_cache(64)
+@lru_cache(2)
 def _places(
     islands: int, size: int, lag: int, new: tuple[int, ...], living: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
