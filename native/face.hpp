@@ -38,6 +38,11 @@ Output<Value> as_numpy(std::vector<Value> values, std::vector<std::size_t> shape
   return Output<Value>(kept->data(), shape.size(), shape.data(), owner);
 }
 
+// Keys, copied: the caller's array may change once the GIL is released.
+inline std::vector<std::uint64_t> copied(const Input<std::uint64_t, 1>& keys) {
+  return {keys.data(), keys.data() + keys.shape(0)};
+}
+
 inline std::size_t checked(const Batch& batch, std::int64_t index) {
   if (index < 0 || static_cast<std::size_t>(index) >= batch.size())
     reject("program " + std::to_string(index) + " is not in a batch of " + text(batch.size()));

@@ -269,11 +269,6 @@ Sampler make_sampler(const MemoryShape& shape, const VariationSettings& settings
   return sampler;
 }
 
-// The keys are copied: the caller's array may change once the GIL is released.
-std::vector<std::uint64_t> copied(const Input<std::uint64_t, 1>& keys) {
-  return {keys.data(), keys.data() + keys.shape(0)};
-}
-
 Batch random_batch(const MemoryShape& shape, const VariationSettings& settings, Input<std::uint64_t, 1> keys,
                    int threads) {
   check_threads(threads);

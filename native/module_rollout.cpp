@@ -37,7 +37,7 @@ nb::tuple rollout(const Batch& batch, const CartpoleSettings& settings, Input<st
   check_fit<Cartpole>(batch.shape);
   check_threads(threads);
   const std::size_t programs = batch.size(), episodes = keys.shape(0);
-  const std::vector<std::uint64_t> drawn(keys.data(), keys.data() + episodes);  // the caller's array may change
+  const std::vector<std::uint64_t> drawn = copied(keys);
   std::vector<double> totals(programs * episodes);
   std::vector<std::int32_t> lengths(programs * episodes);
   std::vector<std::uint8_t> statuses(programs * episodes);
@@ -70,7 +70,7 @@ Output<double> recorded_rollout(const Batch& batch, std::int64_t index, const Ca
   const std::size_t p = checked(batch, index), episodes = keys.shape(0);
   const std::size_t steps = settings.steps, fields = Cartpole::kTruth, block = block_lanes(batch.shape);
   require(episodes * steps * fields < (1u << 30), "too many episodes to record at once: use fewer");
-  const std::vector<std::uint64_t> drawn(keys.data(), keys.data() + episodes);
+  const std::vector<std::uint64_t> drawn = copied(keys);
   std::vector<double> rows(episodes * steps * fields, std::numeric_limits<double>::quiet_NaN());
   {
     const nb::gil_scoped_release release;

@@ -268,16 +268,23 @@ class Regularized(Generic[G]):
         fitness, hits = self._score(genomes, self._hurdles(islands, len(random)))
         count.hits += hits
         count.evaluations += len(genomes)
+        self._enter(genomes, fitness, numbers, survivors)
+        if self._episode_set != episode_set:
+            self.cache.clear()
+            if settings.rescore:
+                assert self.population is not None
+                self.fitness, _ = self._score(self.population)
+        lives = np.array([life.number for life in self.lives])[islands]
+        return Births(int(numbers[0]), parents, mutations, fitness, lives)
+
+    def _enter(
+        self, genomes: G, fitness: NDArray[np.float64], numbers: NDArray[np.int64], survivors: NDArray[np.int64]
+    ) -> None:
+        """The newcomers enter; of all only the survivors stay."""
         everyone = genomes if self.population is None else self.population + genomes
         self.population = everyone.take(survivors)
         self.fitness = np.concatenate([self.fitness, fitness])[survivors]
         self.numbers = np.concatenate([self.numbers, numbers])[survivors]
-        if self._episode_set != episode_set:
-            self.cache.clear()
-            if settings.rescore:
-                self.fitness, _ = self._score(self.population)
-        lives = np.array([life.number for life in self.lives])[islands]
-        return Births(int(numbers[0]), parents, mutations, fitness, lives)
 
     def _hurdles(self, islands: NDArray[np.int64], random: int) -> NDArray[np.float64] | None:
         """What newcomers of these islands must reach on their first episodes; the random ones, nothing."""
