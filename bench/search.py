@@ -19,7 +19,9 @@ from arz.search.regularized import Regularized, Settings
 Row = Callable[..., None]
 CONFIG = arz.preset("cartpole")
 SEEDS = (1, 2)
-EVALUATIONS = 30_000 * CONFIG.search.islands
+assert isinstance(CONFIG.search, Settings)
+SETTINGS = CONFIG.search
+EVALUATIONS = 30_000 * SETTINGS.islands
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Measured(ProgramProblem):
         how: dict[str, Any] = {"only_effective": self.only_effective, "compact": self.compact}
         result = evaluate(genomes, self.task, episodes, threads=self.threads, **how)
         self.clock["score"] += time.perf_counter() - began
-        return result.mean, result.lengths.sum(axis=1).astype(np.float64)
+        return result.mean[:, None], result.lengths.sum(axis=1).astype(np.float64)
 
     def fingerprints(self, genomes: Batch) -> NDArray[np.uint64]:
         """As a run makes them."""
@@ -62,7 +64,7 @@ def search(made: Measured, settings: Settings, seed: int, until: int = EVALUATIO
 
 def savings(row: Row) -> None:
     """What each saving gives; the exact ones must leave the search as it is."""
-    base = CONFIG.search
+    base = SETTINGS
     half = base.episodes // 2
     contenders: dict[str, tuple[Measured, Settings, bool]] = {
         "as it is": (problem(), base, True),
@@ -102,7 +104,7 @@ def savings(row: Row) -> None:
 
 def false_hits(row: Row) -> None:
     """How often the functional cache takes programs for equal that are not."""
-    found, _ = search(problem(), replace(CONFIG.search, cache=0), 1, 10_000)
+    found, _ = search(problem(), replace(SETTINGS, cache=0), 1, 10_000)
     everyone: Batch | None = None
     for _ in range(60):
         births, _ = found.advance()
@@ -124,7 +126,7 @@ def false_hits(row: Row) -> None:
 def native_share(row: Row) -> None:
     """How much of the wall time is spent in native evaluation at two threads, once episodes are long."""
     made = problem(threads=2)
-    settings = replace(CONFIG.search, restart_after=0)
+    settings = replace(SETTINGS, restart_after=0)
     running, _ = search(made, settings, 1)
     before, clock, began = running.counters.steps, dict(made.clock), time.perf_counter()
     evaluations = running.counters.evaluations

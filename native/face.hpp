@@ -51,5 +51,6 @@ inline std::size_t checked(const Batch& batch, std::int64_t index) {
 
 void bind_rollout(nb::module_& m);
 void bind_cache(nb::module_& m);
+void bind_quadruped(nb::module_& m);
 
 }  // namespace arz

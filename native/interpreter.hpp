@@ -13,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -113,12 +114,44 @@ class Interpreter {
     index_count_ = keep_lanes(indices_.data(), index_count_, kept, old_width);
     keys_.resize(keep_lanes(keys_.data(), keys_.size(), kept, old_width));
     ticks_.resize(keep_lanes(ticks_.data(), ticks_.size(), kept, old_width));
-    for (int f = 0; f < program_.function_count(); ++f)
-      for (auto& kind : place_[f])
-        for (std::int32_t& place : kind)
-          if (place >= 0) place = place / old_width * width_;
+    widen_places(old_width);
     activate_all();
     resolve_code();
+  }
+
+  // Makes room for more lanes, or leaves out the last ones; new ones hold nothing until `copy_lane` fills them.
+  void resize(int lanes) {
+    const int old_width = width_;
+    lanes_ = lanes;
+    chunks_ = (lanes + kChunk - 1) / kChunk;
+    width_ = chunks_ * kChunk;
+    if (width_ != old_width) {
+      number_count_ = move_rows(numbers_, number_count_, old_width);
+      index_count_ = move_rows(indices_, index_count_, old_width);
+      keys_ = moved(keys_, old_width);
+      ticks_ = moved(ticks_, old_width);
+      all_.reserve(chunks_);
+      masks_.reserve(chunks_);
+      widen_places(old_width);
+      resolve_code();
+    }
+    activate_all();
+  }
+
+  // Lane `to` goes on as lane `from` does.
+  void copy_lane(int from, int to) {
+    const auto copy = [&](auto* rows, std::size_t count) {
+      for (std::size_t at = 0; at < count; at += width_) rows[at + to] = rows[at + from];
+    };
+    copy(numbers_.data(), number_count_);
+    copy(indices_.data(), index_count_);
+    copy(keys_.data(), keys_.size());
+    copy(ticks_.data(), ticks_.size());
+  }
+
+  // Whether the program draws random numbers.
+  bool draws() const {
+    return std::any_of(draws_.begin(), draws_.begin() + program_.function_count(), std::identity{});
   }
 
   // Where to put entry e of the observations, one number per lane; null where the program never looks.
@@ -200,6 +233,28 @@ class Interpreter {
     for (std::size_t row = 0; row < row_count; ++row)
       for (std::size_t l = 0; l < kept.size(); ++l) rows[row * width_ + l] = rows[row * old_width + kept[l]];
     return row_count * width_;
+  }
+
+  // The same rows with another width; what does not fit is left out.
+  template <class Value>
+  std::vector<Value> moved(const std::vector<Value>& rows, int old_width) const {
+    std::vector<Value> result(rows.size() / old_width * width_);
+    for (std::size_t row = 0; row < rows.size() / old_width; ++row)
+      std::copy_n(rows.begin() + row * old_width, std::min(width_, old_width), result.begin() + row * width_);
+    return result;
+  }
+  template <class Value>
+  std::size_t move_rows(AlignedBuffer<Value>& rows, std::size_t count, int old_width) const {
+    const std::vector<Value> to = moved(std::vector<Value>(rows.data(), rows.data() + count), old_width);
+    rows.reserve(to.size());
+    std::copy(to.begin(), to.end(), rows.data());
+    return to.size();
+  }
+  void widen_places(int old_width) {
+    for (int f = 0; f < program_.function_count(); ++f)
+      for (auto& kind : place_[f])
+        for (std::int32_t& place : kind)
+          if (place >= 0) place = place / old_width * width_;
   }
 
   // Observations and arguments that no line reads need room only to be recorded.

@@ -238,8 +238,8 @@ class Stepper {
 // ---- vary ----
 
 VariationSettings make_settings(std::vector<double> weights, std::vector<double> op_weights, double sigma,
-                                double fraction, double initial_constants, int max_cadfs, int initial_cadfs, int least,
-                                int most, int cadf_least, int cadf_most) {
+                                double fraction, double decades, double initial_constants, double density,
+                                int max_cadfs, int initial_cadfs, int least, int most, int cadf_least, int cadf_most) {
   double total = 0.0;
   for (double weight : weights) {
     require(std::isfinite(weight) && weight >= 0.0, "a mutation weight must be a number of 0 or more");
@@ -252,14 +252,25 @@ VariationSettings make_settings(std::vector<double> weights, std::vector<double>
     require(std::isfinite(weight) && weight >= 0.0, "an op weight must be a number of 0 or more");
   require(std::isfinite(sigma) && sigma >= 0.0, "sigma must be 0 or more");
   require(fraction >= 0.0 && fraction <= 1.0, "fraction must lie in 0 to 1");
+  require(decades >= 0.0 && decades <= 100.0, "decades must lie in 0 to 100");
+  require(density >= 0.0 && density <= 1.0, "density must lie in 0 to 1");
   require(initial_constants >= 0.0 && initial_constants <= 1e100, "initial_constants must lie in 0 to 1e100");
   require(max_cadfs >= 0 && max_cadfs <= kMaxCadfs, "max_cadfs must be 0 to " + text(kMaxCadfs));
   require(initial_cadfs >= 0 && initial_cadfs <= max_cadfs, "initial_cadfs must be 0 to max_cadfs");
   for (const LengthRange& range : {LengthRange{least, most}, LengthRange{cadf_least, cadf_most}})
     require(range.least >= 0 && range.least <= range.most && range.most <= 1'000'000,
             "a length must be a range of 0 to 1000000 with the smaller number first");
-  return {std::move(weights), std::move(op_weights),  sigma, fraction, initial_constants, max_cadfs, initial_cadfs,
-          {least, most},      {cadf_least, cadf_most}};
+  return {std::move(weights),
+          std::move(op_weights),
+          sigma,
+          fraction,
+          decades,
+          initial_constants,
+          density,
+          max_cadfs,
+          initial_cadfs,
+          {least, most},
+          {cadf_least, cadf_most}};
 }
 
 Sampler make_sampler(const MemoryShape& shape, const VariationSettings& settings) {
@@ -372,4 +383,5 @@ NB_MODULE(ARZ_MODULE, m) {
   m.def("stream_sample", &stream_sample);
   bind_rollout(m);
   bind_cache(m);
+  bind_quadruped(m);
 }

@@ -13,15 +13,9 @@
 
 #include "lanes.hpp"
 #include "random.hpp"
-#include "tasks/cartpole.hpp"
+#include "tasks/status.hpp"
 
 namespace arz {
-
-struct Outcome {
-  double total;  // reward
-  std::int32_t length;
-  Status status;
-};
 
 // Everything that happened, step by step: rows[episode][step][Task::kTruth], NaN after the end. A row has the state
 // and the parameters at the start of the step, and the action and reward of the step.

@@ -123,8 +123,14 @@ bool randomize_constants(Genome& genome, int, Stream& stream, const Sampler& sam
   while (number >= shape.counts[kind]) number -= shape.counts[kind++];
   double* values = genome.image.data() + shape.image_offset(kind, number);
   bool changed = false;
-  choose(share(sampler.settings().fraction, shape.size(kind)), shape.size(kind), stream, [&](int e) {
-    const double value = values[e] + sampler.settings().sigma * stream.normal();
+  double sigma = sampler.settings().sigma, fraction = sampler.settings().fraction;
+  if (sampler.settings().decades > 0.0) {
+    const double ten = 2.302585092994046;  // log(10)
+    sigma *= exp(true, -ten * sampler.settings().decades * stream.uniform());
+    fraction *= exp(true, -ten * sampler.settings().decades * stream.uniform());
+  }
+  choose(share(fraction, shape.size(kind)), shape.size(kind), stream, [&](int e) {
+    const double value = values[e] + sigma * stream.normal();
     if (!std::isfinite(value)) return;
     changed = changed || value != values[e];
     values[e] = value;
@@ -253,7 +259,8 @@ void Sampler::random_program(Genome& genome, Stream& stream) const {
   genome.image.assign(shape_.image_size(), 0.0);
   if (settings_.initial_constants > 0.0)
     for (double& value : genome.image)
-      value = stream.uniform(-settings_.initial_constants, settings_.initial_constants);
+      if (settings_.density >= 1.0 || stream.uniform() < settings_.density)
+        value = stream.uniform(-settings_.initial_constants, settings_.initial_constants);
   for (int c = 0; c < settings_.initial_cadfs; ++c) create_cadf(genome, stream);
   const int length = draw_length(settings_.length, stream);
   for (int line = 0; line < length; ++line) {

@@ -21,7 +21,9 @@ struct VariationSettings {
   std::vector<double> op_weights;  // of each op of the table
   double sigma;                    // of the noise on start values
   double fraction;                 // of a register's start values, or an instruction's positions, that change
-  double initial_constants;        // start values are drawn from U(-this, this)
+  double decades;                  // sigma and that fraction are made smaller by up to this many powers of ten
+  double initial_constants;        // start values are drawn from U(-this, this)...
+  double density;                  // ...with this probability; else they are 0
   int max_cadfs;
   int initial_cadfs;
   LengthRange length, cadf_length;  // of GetAction and of CADFs, when they are created

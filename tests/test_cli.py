@@ -262,7 +262,7 @@ def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
         (["evolve", "cartpole", "--save-every", "nan"], "--save-every must be a number of seconds"),
         (["test", str(EXAMPLES / "paper_cartpole.arz"), "--seed", "18446744073709551615"], "--seed must be 0 or more"),
         (["test", str(EXAMPLES / "paper_cartpole.arz"), "--episodes", "1000000000000"], "--episodes must be 1 to 1000000"),
-        (["replay", str(EXAMPLES / "paper_cartpole.arz"), "--every", "99999999999999999"], "--every 1 to 1000"),
+        (["replay", str(EXAMPLES / "paper_cartpole.arz"), "--every", "99999999999999999"], "--every must be 1 to 1000"),
         (["resume", "nowhere"], "there is no run nowhere"),
         (["resume", "x.arz"], "x.arz is a program, not a run"),
         (["runs", "nowhere"], "there is no folder nowhere"),

@@ -26,6 +26,7 @@ def test_overrides_know_fields_by_their_own_names() -> None:
         "cartpole", population=400, insert_instruction=0.25, parameters="force", stateful=False, x_limit=1
     )
     assert (changed.search.population, changed.variation.weights.insert_instruction) == (400, 0.25)
+    assert isinstance(changed.task, arz.Cartpole)
     assert (changed.task.parameters, changed.memory.stateful, changed.task.x_limit) == (("force",), False, 1.0)
     assert config.parse(config.render(changed)) == changed
     untouched = arz.preset("cartpole")

@@ -19,10 +19,10 @@ from arz import Interpreter, Program
 from arz.evaluate import STATUS, Status, evaluate, record
 from arz.evaluate import fresh_episodes as episodes_for_tests
 from arz.streams import mix
-from arz.tasks.cartpole import PARAMETERS, TRUTH, Cartpole
+from arz.tasks.cartpole import PARAMETERS, SENTENCES, TRUTH, Cartpole
+from arz.tasks.cartpole_environment import CataclysmicCartpole, CataclysmicCartpoleVector
 from arz.tasks.drawing import CART, FORCE, POLE_FALLEN, POLE_FINE, STRIP_CHANGED, frame
-from arz.tasks.environment import CataclysmicCartpole, CataclysmicCartpoleVector
-from arz.tasks.registration import CARTPOLE, register
+from arz.tasks.registration import register
 from tests.support import same_bits
 
 PAPER = Program.load(Path(__file__).parent.parent / "examples" / "paper_cartpole.arz")
@@ -61,9 +61,9 @@ def driven(env: CataclysmicCartpole, program: Program, episode: int) -> tuple[di
         now = {**before, "action": float(action[0]), "applied": info["applied"], "reward": reward}
         for name in TRUTH:
             rows[name].append(now[name])
-    assert truncated == (info["status"] == Status.COMPLETED.text)
+    assert truncated == (info["status"] == SENTENCES[Status.COMPLETED])
     assert terminated != truncated
-    return rows, next(status for status in Status if status.text == info["status"])
+    return rows, next(status for status in Status if SENTENCES[status] == info["status"])
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: Cartpole(**v).name)
@@ -105,13 +105,13 @@ def test_gymnasium_finds_nothing_wrong(variant: dict[str, Any]) -> None:
 def test_gymnasium_makes_it_and_finds_nothing_wrong_in_any_render_mode() -> None:
     register()
     register()  # once more does no harm
-    env = gymnasium.make(CARTPOLE, change="sudden", parameters=["force", "damping"], x_limit=1.0)
+    env = gymnasium.make("ARZ/CataclysmicCartpole-v0", change="sudden", parameters=["force", "damping"], x_limit=1.0)
     assert isinstance(env.unwrapped, CataclysmicCartpole)
     assert env.unwrapped.task == Cartpole(change="sudden", parameters=("force", "damping"), x_limit=1.0)
     assert env.spec is not None
     assert env.spec.max_episode_steps is None
     check_env(env.unwrapped)
-    vector = gymnasium.make_vec(CARTPOLE, num_envs=2, steps=7)
+    vector = gymnasium.make_vec("ARZ/CataclysmicCartpole-v0", num_envs=2, steps=7)
     assert isinstance(vector, CataclysmicCartpoleVector)
     assert vector.task == Cartpole(steps=7)
 
@@ -271,7 +271,7 @@ def test_ends(variant: dict[str, Any], action: float, status: Status) -> None:
         seen, _, terminated, truncated, info = env.step([action])
         if terminated or truncated:
             break
-    assert info["status"] == status.text
+    assert info["status"] == SENTENCES[status]
     assert (terminated, truncated) == (status is not Status.COMPLETED, status is Status.COMPLETED)
     assert np.isfinite(seen).all()
     if not math.isfinite(action):

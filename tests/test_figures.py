@@ -21,7 +21,7 @@ from arz.evaluate import Status, evaluate, record
 from arz.evaluate import fresh_episodes as episodes_of_test
 from arz.parser import load
 from arz.program import Program
-from arz.tasks.cartpole import Cartpole
+from arz.tasks.cartpole import SENTENCES, Cartpole
 
 PAPER = Path(__file__).parent.parent / "examples" / "paper_cartpole.arz"
 Rows = dict[str, NDArray[np.float64]]
@@ -260,11 +260,13 @@ def test_an_early_end_is_marked_with_its_reason(program: Program) -> None:
     steps = int(outcome.lengths[0, 1])
     assert outcome.statuses[0, 1] == Status.LEFT_TRACK.number
     assert replay.length(rows) == steps < 1000
-    figure = figures.strip_figure(rows, "An episode", x_limit=0.1, ending=Status.LEFT_TRACK.text)
-    assert Status.LEFT_TRACK.text in words_of(figure)
+    figure = figures.strip_figure(rows, "An episode", x_limit=0.1, ending=SENTENCES[Status.LEFT_TRACK])
+    assert SENTENCES[Status.LEFT_TRACK] in words_of(figure)
     assert float(np.ravel(line(figure.axes[0], "end").get_xdata())[0]) == pytest.approx(steps / 60)
     assert f"ended after {steps / 60:.1f} s" in words_of(figures.strip_figure(rows, "An episode"))
-    assert Status.COMPLETED.text not in words_of(figures.strip_figure(made_up(), "", ending=Status.COMPLETED.text))
+    assert SENTENCES[Status.COMPLETED] not in words_of(
+        figures.strip_figure(made_up(), "", ending=SENTENCES[Status.COMPLETED])
+    )
 
 
 def test_wild_actions_are_cut_and_that_is_said(tmp_path: Path) -> None:

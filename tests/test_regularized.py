@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from arz.native import core
 from arz.search.cache import ScoreCache
-from arz.search.regularized import NO_PARENT, Births, Metrics, Regularized, Settings
+from arz.search.evolution import NO_PARENT, Births, Metrics
+from arz.search.regularized import Regularized, Settings
 from arz.streams import Stream, keys
 
 
@@ -37,6 +38,10 @@ class Near:
     """Find a number near 10, in steps of 0.5, where each episode shifts the goal a little."""
 
     asked: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    objectives: int = 1
+
+    def spread(self, episodes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return episodes
 
     def random(self, keys: NDArray[np.uint64]) -> Numbers:
         return Numbers(np.array([round(2 * Stream(int(key)).uniform(-5, 5)) / 2 for key in keys]))
@@ -55,7 +60,7 @@ class Near:
         self.asked.append((len(genomes), tuple(episodes.tolist())))
         shifts = np.array([Stream(int(key)).uniform(-0.1, 0.1) for key in episodes])
         fitness = -np.abs(genomes.values[:, None] - 10 - shifts).mean(axis=1)
-        return fitness, np.full(len(genomes), float(len(episodes)))
+        return fitness[:, None], np.full(len(genomes), float(len(episodes)))
 
 
 SMALL: dict[str, Any] = {
@@ -191,7 +196,7 @@ def test_resampling_draws_new_episodes_after_so_many_children_and_scores_the_liv
         sets.append([episodes for _, episodes in problem.asked if len(episodes) == 4][-1])
         current = made.problem.score(made.population, np.array(sets[-1], np.uint64))[0]  # type: ignore[arg-type]
         problem.asked.pop()
-        assert np.array_equal(current, made.fitness)
+        assert np.array_equal(current, made.objectives)
     assert len(set(sets)) == (made.counters.evaluations // 50) + 1
     kept, problem = search(resample_every=50, rescore=False, cache=0)
     for _ in range(30):
@@ -259,7 +264,7 @@ def test_a_hurdle_is_that_of_the_island() -> None:
     made, problem = search(islands=2, lag=20, select_every=10**6, **hurdle)
     made.advance()
     made.population = Numbers(np.repeat([9.5, -50.0], 20))  # one island near the goal, one far from it
-    made.fitness = np.repeat([-0.5, -60.0], 20)
+    made.objectives = np.repeat([-0.5, -60.0], 20)[:, None]
     problem.asked.clear()
     made.advance()
     better = (made.population.values.reshape(2, 20) > [[9.5], [-50.0]]).sum(axis=1)
@@ -297,9 +302,9 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
         def compute(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             chosen = [marks[i] for i in positions]
             asked.extend(chosen)
-            return np.array(chosen, float), np.ones(len(chosen))
+            return np.array(chosen, float)[:, None], np.ones(len(chosen))
 
-        return [float(value) for value in cache.score(keys, compute)[0]]
+        return [float(value) for value in cache.score(keys, compute)[0][:, 0]]
 
     assert score(1, 2, 3) == [1, 2, 3]
     assert score(1, 1) == [1, 1]

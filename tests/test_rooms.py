@@ -25,39 +25,53 @@ DOORS: dict[str, set[str]] = {
     "policy": {"interpreter", "program", "streams"},
     # tasks -> evaluate
     "tasks.__init__": set(),
-    "tasks.cartpole": {"names", "native"},
+    "tasks.status": set(),
+    "tasks.task": {"native", "tasks.status"},
+    "tasks.cartpole": {"names", "native", "tasks.status", "tasks.task"},
+    "tasks.quadruped": {"names", "native", "tasks", "tasks.status", "tasks.task"},
+    "tasks.mujoco_model": {"native"},
+    "tasks.rendering": {"tasks.mujoco_model"},
     "tasks.registration": set(),
     "tasks.drawing": {"native", "tasks.cartpole"},
-    "tasks.status": {"native"},
-    "tasks.environment": {"tasks.status", "names", "native", "streams", "tasks.cartpole", "tasks.drawing"},
-    "evaluate": {"interpreter", "native", "program", "streams", "tasks.cartpole", "tasks.status"},
-    "assess": {"evaluate", "program", "tasks.cartpole"},
+    "tasks.environment": {"names", "streams", "tasks.drawing", "tasks.status", "tasks.task"},
+    "tasks.cartpole_environment": {"native", "tasks.cartpole", "tasks.drawing", "tasks.environment", "tasks.task"},
+    "tasks.quadruped_environment": {"native", "tasks.environment", "tasks.quadruped", "tasks.rendering", "tasks.task"},
+    "evaluate": {"interpreter", "native", "program", "streams"}
+    | {"tasks.cartpole", "tasks.quadruped", "tasks.status", "tasks.task"},
+    "assess": {"evaluate", "program", "tasks.task"},
     # a search knows neither programs nor tasks
     "search.__init__": set(),
     "search.problem": set(),
     "search.cache": {"native"},
-    "search.regularized": {"native", "search.cache", "search.problem", "streams"},
+    "search.evolution": {"search.cache", "search.problem", "streams"},
+    "search.regularized": {"native", "search.evolution", "search.problem", "streams"},
+    "search.pareto": set(),
+    "search.nsga2": {"native", "search", "search.evolution", "search.problem", "streams"},
     # where they meet
     "runs.__init__": set(),
     "runs.budget": set(),
-    "runs.config": {"names", "program", "runs.budget", "search.regularized", "tasks.cartpole", "vary"},
-    "runs.problem": {"evaluate", "interpreter", "native", "program", "streams", "tasks.cartpole", "vary"},
-    "runs.lineage": {"search.regularized"},
+    "runs.config": {"names", "program", "runs.budget", "search.evolution", "search.nsga2", "search.regularized"}
+    | {"tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
+    "runs.problem": {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.task", "vary"},
+    "runs.lineage": {"search.evolution"},
     "runs.store": {"runs.lineage"},
     "runs.session": {"native", "program", "runs.budget", "runs.config", "runs.lineage", "runs.problem", "runs.store"}
-    | {"search.regularized"},
+    | {"search.evolution", "search.nsga2", "search.regularized"},
     "runs.run": {"assess", "evaluate", "interpreter", "native", "parser", "policy", "program", "streams"}
-    | {"runs", "runs.budget", "runs.config", "runs.session", "runs.store", "search.regularized"},
+    | {"runs", "runs.budget", "runs.config", "runs.session", "runs.store"}
+    | {"search.evolution", "search.nsga2"},
     "runs.api": {"runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
-    "analysis.replay": {"tasks.cartpole", "tasks.drawing"},
-    "analysis.figures": {"analysis.replay", "tasks.cartpole"},
+    "analysis.film": set(),
+    "analysis.replay": {"analysis.film", "tasks.cartpole", "tasks.drawing"},
+    "analysis.figures": {"analysis.film", "analysis.replay", "search.nsga2", "tasks.cartpole"},
+    "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},
     # what a person sees
     "terminal": {"runs.session"},
     "commands.__init__": {"commands.evolving", "commands.looking", "commands.trying"},
     "commands.common": {"assess", "complexity", "evaluate", "parser", "program", "runs.run", "runs.store", "simplify"}
-    | {"tasks.cartpole", "terminal"},
+    | {"tasks.cartpole", "tasks.quadruped", "terminal"},
     "commands.evolving": {"analysis", "commands.common", "runs", "runs.run", "runs.session", "terminal"},
     "commands.looking": {
         "commands.common",
@@ -77,11 +91,12 @@ DOORS: dict[str, set[str]] = {
         "assess",
         "commands.common",
         "evaluate",
+        "program",
         "runs.run",
         "runs.store",
     }
-    | {"tasks.cartpole"},
-    "cli": {"", "commands", "names", "runs", "runs.run", "tasks.cartpole"},
+    | {"tasks.cartpole", "tasks.quadruped"},
+    "cli": {"", "commands", "names", "runs", "runs.run", "tasks.cartpole", "tasks.quadruped"},
 }
 
 

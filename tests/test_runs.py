@@ -22,7 +22,7 @@ from arz.cli import main
 from arz.runs.lineage import Lineage
 from arz.runs.run import Run
 from arz.runs.store import TABLES, RunError, Store
-from arz.search.regularized import NO_PARENT, Births
+from arz.search.evolution import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs
 from tests.runs_support import ARZ, content, small, small_options
@@ -246,7 +246,7 @@ def damaged(finished: Path, tmp_path: Path, statement: str) -> Path:
         ("UPDATE facts SET value = '1' WHERE name = 'format'", "was written by an older version of arz"),
         ("UPDATE facts SET value = '\"nonsense = [\"' WHERE name = 'config'", "configuration"),
         ("UPDATE checkpoint SET type = 'object'", "is damaged: the checkpoint's"),
-        ("UPDATE checkpoint SET data = x'00' WHERE name = 'fitness'", "is damaged: the checkpoint's fitness cannot be read"),
+        ("UPDATE checkpoint SET data = x'00' WHERE name = 'objectives'", "is damaged: the checkpoint's objectives cannot be read"),
         ("DELETE FROM checkpoint WHERE name = 'numbers'", "is damaged: its checkpoint cannot be used"),
         ("UPDATE checkpoint SET data = zeroblob(length(data)), type = 'float64' WHERE name = 'population_lengths'", "is damaged"),
         ("UPDATE facts SET value = '{\"evaluations\": 1, \"what\": 2}' WHERE name = 'counters'", "is damaged"),

@@ -40,6 +40,11 @@ class ProgramPolicy {
   void retire(int lane) { interpreter_.retire(lane); }
   void keep(std::span<const int> lanes) { interpreter_.keep(lanes); }
 
+  // More lanes or fewer; lane `to` goes on as lane `from` does. Lanes with the same past act alike unless it draws.
+  void resize(int lanes) { interpreter_.resize(lanes); }
+  void copy_lane(int from, int to) { interpreter_.copy_lane(from, to); }
+  bool draws() const { return interpreter_.draws(); }
+
  private:
   Interpreter<Lanes> interpreter_;
   Liveness liveness_;

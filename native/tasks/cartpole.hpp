@@ -19,11 +19,9 @@
 #include "interpreter.hpp"
 #include "lanes.hpp"
 #include "random.hpp"
+#include "tasks/status.hpp"
 
 namespace arz {
-
-// How an episode ended. Python has a sentence for each.
-enum class Status : std::uint8_t { running, completed, fell, left_track, action_not_finite };
 
 // What changes in an episode. Each starts at its nominal value and goes to one drawn from its range.
 struct ChangeRange {

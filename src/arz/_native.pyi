@@ -1,6 +1,7 @@
 """What the compiled core offers. `arz.native` picks the build; everything else imports `core` from there."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,9 @@ def variation_settings(
     op_weights: Sequence[float],
     sigma: float,
     fraction: float,
+    decades: float,
     initial_constants: float,
+    density: float,
     max_cadfs: int,
     initial_cadfs: int,
     least: int,
@@ -135,3 +138,64 @@ class Cache:
     def insert(self, keys: NDArray[np.uint64], values: NDArray[np.float64], /) -> None: ...
     def contents(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]: ...
     def clear(self) -> None: ...
+
+LAIKAGO: dict[str, Any]
+
+class QuadrupedSettings: ...
+class Engine: ...
+
+def quadruped_settings(leg: int, break_step: int, steps: int, /) -> QuadrupedSettings: ...
+def own_engine(is_double: bool, contact_iterations: int, /) -> Engine: ...
+def mujoco_engine(
+    functions: Sequence[int],
+    model: int,
+    which: int,
+    start: Sequence[float],
+    data: Sequence[Sequence[int]],
+    owner: object,
+    /,
+) -> Engine: ...
+def quadruped_rollout(
+    batch: Batch,
+    settings: QuadrupedSettings,
+    engine: Engine,
+    keys: NDArray[np.uint64],
+    idle_length: float,
+    idle_return: float,
+    threads: int,
+    only_effective: bool,
+    shares_trunk: bool,
+    crowd: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8], NDArray[np.float64]]: ...
+def recorded_quadruped(
+    batch: Batch, index: int, settings: QuadrupedSettings, engine: Engine, keys: NDArray[np.uint64], /
+) -> NDArray[np.float64]: ...
+def quadruped_breaks(settings: QuadrupedSettings, keys: NDArray[np.uint64], /) -> NDArray[np.int32]: ...
+def quadruped_balanced(settings: QuadrupedSettings, keys: NDArray[np.uint64], /) -> NDArray[np.uint64]: ...
+def laikago_accelerations(state: NDArray[np.float64], torque: NDArray[np.float64], /) -> NDArray[np.float64]: ...
+def laikago_mechanics(state: NDArray[np.float64], /) -> list[float]: ...
+def laikago_simulated(
+    state: NDArray[np.float64],
+    target: NDArray[np.float64],
+    works: NDArray[np.float64],
+    steps: int,
+    iterations: int,
+    /,
+) -> NDArray[np.float64]: ...
+def laikago_simulated_floats(
+    state: NDArray[np.float64],
+    target: NDArray[np.float64],
+    works: NDArray[np.float64],
+    steps: int,
+    iterations: int,
+    /,
+) -> NDArray[np.float64]: ...
+def exercise(engine: Engine, robots: int, control_steps: int, /) -> None: ...
+
+class QuadrupedStepper:
+    def __init__(self, settings: QuadrupedSettings, engine: Engine, count: int, /) -> None: ...
+    def start(self, which: int, key: int, /) -> None: ...
+    def step(self, actions: NDArray[np.float64], /) -> tuple[NDArray[np.float64], NDArray[np.uint8]]: ...
+    def states(self) -> NDArray[np.float64]: ...
+    def breaks(self) -> list[tuple[int, int]]: ...

@@ -1,4 +1,4 @@
-"""How good a finished program is: the paper's five tasks, changing suddenly and continuously, on fresh episodes."""
+"""How good a finished program is: the tests of its task, on fresh episodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arz.evaluate import TEST_SEED, Status, evaluate, fresh_episodes
 from arz.program import Program
-from arz.tasks.cartpole import Cartpole
+from arz.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -17,25 +17,31 @@ class Assessment:
     """How a program did in one test."""
 
     change: str
+    """For cartpole, how parameters change: sudden or continuous; for the quadruped, who simulates."""
     task: str
+    """For cartpole, which parameters change; for the quadruped, which leg breaks."""
     mean: float
     """Of the returns."""
     completed: float
     """The share of episodes that lasted to their end."""
+    distance: float | None
+    """How far forward it went, on average (m), where that means something."""
     returns: NDArray[np.float64]
 
 
 def assess(
-    program: Program, task: Cartpole, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None
+    program: Program, task: Task, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None
 ) -> list[Assessment]:
-    """How a program does on the five tasks, changing suddenly and continuously, in this variant otherwise.
+    """How a program does in the tests of its task, in this variant otherwise.
 
-    The episodes are the same for every program, and no search ever sees them.
+    For cartpole these are the paper's five tasks, changing suddenly and continuously; for the quadruped, no leg or one
+    of the four breaks. The episodes are the same for every program, and no search ever sees them.
     """
     keys = fresh_episodes(episodes, seed)
     results = []
     for (change, name), variant in task.test_suite().items():
         found = evaluate(program, variant, keys, threads=threads)
         completed = float(found.share(Status.COMPLETED)[0])
-        results.append(Assessment(change, name, float(found.mean[0]), completed, found.returns[0]))
+        distance = None if found.distances is None else float(found.mean_distance[0])
+        results.append(Assessment(change, name, float(found.mean[0]), completed, distance, found.returns[0]))
     return results

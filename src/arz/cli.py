@@ -15,6 +15,10 @@ from arz.names import did_you_mean
 from arz.runs import config as configs
 from arz.runs.run import CHECKPOINT_SECONDS
 from arz.tasks.cartpole import CHANGES, NAMED
+from arz.tasks.quadruped import CHOICES, ENGINES
+
+ALIASES = {"--max-cadfs": ("--cadfs",)}
+"""Shorter names of options."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--program", action="store_true", help="the program as it evolved, and nothing else")
     _add_json(show)
 
-    test = command("test", "test a program on the five tasks, changing suddenly and continuously")
+    test = command("test", "test a program: on the five cartpole tasks, or with each leg of the quadruped broken")
     test.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
     test.add_argument("--episodes", type=int, default=100, help="how many of each (default: 100)")
     test.add_argument(
@@ -119,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_variant(test)
     _add_json(test)
 
-    plot = command("plot", "draw the progress of a run against evaluations, steps and time")
+    plot = command("plot", "draw the progress of a run against evaluations, steps and time, and its fronts")
     plot.add_argument("source", metavar="RUN", help="the folder of a run")
     plot.add_argument(
         "--output", metavar="FILE", help="PNG, SVG or PDF (default: progress.png in the folder of the run)"
@@ -127,11 +131,11 @@ def _parser() -> argparse.ArgumentParser:
 
     replay = command("replay", "film an episode, and draw its state, action and changes over time")
     replay.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
-    replay.add_argument("--task", choices=NAMED, default="all", help="what changes (default: all)")
+    replay.add_argument("--task", choices=NAMED, help="cartpole: what changes (default: all)")
     replay.add_argument(
         "--change",
         choices=CHANGES,
-        help="how it changes (default: as in the run, or continuous)",
+        help="cartpole: how it changes (default: as in the run, or continuous)",
     )
     replay.add_argument("--episode", type=int, default=0, help="which of the test episodes (default: 0)")
     replay.add_argument(
@@ -139,8 +143,17 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="GIF or MP4 (default for a run: replay.gif in its folder); the drawing goes beside it",
     )
-    replay.add_argument("--every", type=int, default=3, help="draw every so many steps (default: 3)")
+    replay.add_argument("--every", type=int, help="draw every so many steps (default: 3 for cartpole, else 4)")
     _add_variant(replay)
+    for name, kind, text in (("leg", str, "quadruped: which leg breaks"), ("break_step", int, "quadruped: when")):
+        replay.add_argument(
+            "--" + name.replace("_", "-"),
+            type=kind,
+            dest=f"variant_{name}",
+            default=argparse.SUPPRESS,
+            choices=CHOICES if name == "leg" else None,
+            help=f"{text} (default: as in the run, or random)",
+        )
 
     ops = command("ops", "the table of operations")
     _add_json(ops)
@@ -189,8 +202,9 @@ def _add_fields(parser: argparse.ArgumentParser) -> None:
                 dest=f"field_{name}",
             )
         else:
+            names = [option, *ALIASES.get(option, ())]
             groups[table].add_argument(
-                option, default=argparse.SUPPRESS, help=text, metavar="VALUE", dest=f"field_{name}"
+                *names, default=argparse.SUPPRESS, help=text, metavar="VALUE", dest=f"field_{name}"
             )
 
 
@@ -202,7 +216,7 @@ def _add_variant(parser: argparse.ArgumentParser) -> None:
         dest="variant_x_limit",
         metavar="METRES",
         default=argparse.SUPPRESS,
-        help="how far the cart may go (default: as in the run, else 0.4)",
+        help="cartpole: how far the cart may go (default: as in the run, else 0.4)",
     )
     for name in ("partial_observability", "actuator_noise"):
         text = configs.field_help(("task", name))
@@ -211,8 +225,23 @@ def _add_variant(parser: argparse.ArgumentParser) -> None:
             action=argparse.BooleanOptionalAction,
             default=argparse.SUPPRESS,
             dest=f"variant_{name}",
-            help=text,
+            help=f"cartpole: {text[0].lower()}{text[1:]}",
         )
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        dest="variant_engine",
+        default=argparse.SUPPRESS,
+        help="quadruped: who simulates (default: as in the run, else batched)",
+    )
+    parser.add_argument(
+        "--contact-iterations",
+        type=int,
+        dest="variant_contact_iterations",
+        metavar="NUMBER",
+        default=argparse.SUPPRESS,
+        help="quadruped: sweeps over the contacts in each physics step (default: as in the run, else 1)",
+    )
 
 
 if __name__ == "__main__":

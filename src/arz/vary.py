@@ -80,6 +80,9 @@ class Variation:
     """Standard deviation of the noise on start values."""
     fraction: float = 0.2
     """Share of a register's start values, or of a line's element positions, that one mutation changes."""
+    decades: float = 0.0
+    """When start values change, sigma and fraction are divided by 10 to the power of U(0, this), each by itself, so
+    that steps come in all sizes. The paper has one size."""
     max_cadfs: int = 6
     """A random call may create a CADF while there are fewer than this. Memories that have no room for the arguments
     of a call (4 scalars, 2 vectors, 2 indices) get none."""
@@ -90,7 +93,9 @@ class Variation:
     initial_cadfs: int = 0
     """CADFs of a random program, beside those that its calls create."""
     initial_constants: float = 0.0
-    """Start values of a random program are drawn from U(-this, this)."""
+    """Start values of a random program are drawn from U(-this, this)..."""
+    density: float = 1.0
+    """...each with this probability; the others are 0."""
 
     def __post_init__(self) -> None:
         _known("operator", self.custom, OPERATORS)
@@ -102,7 +107,7 @@ class Variation:
         for name in ("max_cadfs", "initial_cadfs"):
             if not _is_whole(getattr(self, name)):
                 raise ValueError(f"{name} must be a whole number, not {getattr(self, name)!r}")
-        for name in ("sigma", "fraction", "initial_constants"):
+        for name in ("sigma", "fraction", "decades", "initial_constants", "density"):
             if not _is_number(getattr(self, name)):
                 raise ValueError(f"{name} must be a number, not {getattr(self, name)!r}")
         for what, weights in (("mutation", asdict(self.weights)), ("op", self.op_weights), ("operator", self.custom)):
@@ -124,7 +129,9 @@ class Variation:
             [self.op_weights.get(op.name, 1.0) for op in OPS],
             self.sigma,
             self.fraction,
+            self.decades,
             self.initial_constants,
+            self.density,
             self.max_cadfs,
             self.initial_cadfs,
             *self.length,

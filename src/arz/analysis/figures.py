@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.analysis.replay import PARAMETERS, Rows, changing, kind_of, length, whole_file
+from arz.analysis.film import kind_of, whole_file
+from arz.analysis.replay import PARAMETERS, Rows, changing, length
 from arz.tasks.cartpole import ANGLE_LIMIT, STEP
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from arz.search.nsga2 import Front
 
 # The colours of Okabe and Ito, which people with any common colour blindness tell apart.
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = "#000000 #E69F00 #56B4E9 #009E73 #0072B2 #D55E00 #CC79A7".split()
@@ -28,6 +31,13 @@ MOST_RESTARTS = 60
 MOST_ACTION = 3.0
 LIMIT = round(math.degrees(ANGLE_LIMIT), 6)
 
+OBJECTIVES = {
+    "return": "mean return of an episode",
+    "length": "mean length of an episode (steps)",
+    "worst_leg": "mean return with the leg that is worst",
+}
+"""How objectives are spoken of."""
+
 PROGRESS = {
     "mean_fitness": ("populations: mean fitness", SKY, 0.9),
     "best_fitness": ("populations: best fitness", ORANGE, 0.9),
@@ -35,6 +45,15 @@ PROGRESS = {
     "champion_score": ("selection score: champion", BLACK, 2.8),
 }
 """The lines of a progress figure: name, colour, width; later ones lie above."""
+
+GROUPS = {
+    "sudden": "sudden change",
+    "continuous": "continuous change",
+    "batched": "the leg that breaks (our simulator)",
+    "double": "the leg that breaks (our simulator, double precision)",
+    "mujoco": "the leg that breaks (MuJoCo)",
+}
+"""What the groups of a test are called."""
 
 COUNTS = ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands"), (1.0, ""))
 TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
@@ -69,7 +88,7 @@ def progress_figure(metrics: Mapping[str, NDArray[np.float64]], title: str, *, h
     """
     columns = _metrics(metrics)
     bottom, top = _return_range([columns[name] for name in PROGRESS], highest)
-    figure = _figure(4.9, title)
+    figure = new_figure(4.9, title)
     panels = figure.subplots(1, 3, sharey=True)
     increase = np.diff(columns["restarts"])
     restarts, places = int(increase[increase > 0].sum()), np.flatnonzero(increase > 0) + 1
@@ -84,7 +103,7 @@ def progress_figure(metrics: Mapping[str, NDArray[np.float64]], title: str, *, h
         panel.set_xlabel(f"{label} ({unit})" if unit else label)
         panel.set_ylim(bottom, top)
         panel.set_xlim(0, float(x.max(initial=0.0)) or 1.0)
-        _plain(panel)
+        plain(panel)
     panels[0].set_ylabel("mean return of an episode")
     _progress_legend(figure, restarts)
     return figure
@@ -103,14 +122,53 @@ def test_figure(results: Mapping[tuple[str, str], NDArray[np.float64]], title: s
     if not results or not all(np.size(returns) for returns in results.values()):
         raise ValueError("a test figure needs the return of at least one episode for each task; run a test first.")
     changes = list(dict.fromkeys(change for change, _ in results))
-    figure = _figure(4.9, title)
+    figure = new_figure(4.9, title)
     panels = figure.subplots(1, len(changes), sharey=True, squeeze=False)[0]
     for panel, change in zip(panels, changes, strict=True):
         tasks = {task: np.asarray(returns, float) for (kind, task), returns in results.items() if kind == change}
         _test_panel(panel, tasks)
-        panel.set_title(f"{change} change", fontsize=12, pad=16)
-        panel.set_ylim(0, max(1000.0, *(float(np.max(returns)) for returns in results.values())))
+        panel.set_title(GROUPS.get(change, change), fontsize=12, pad=16)
+        values = [value for returns in results.values() for value in (np.min(returns), np.max(returns))]
+        panel.set_ylim(min(0.0, *map(float, values)), max(1000.0, *map(float, values)))
     panels[0].set_ylabel("return of an episode  (bar: mean, dot: one episode)")
+    return figure
+
+
+def front_figure(fronts: Sequence[Front], names: Sequence[str], title: str) -> Figure:
+    """The trade-off between the first two objectives: the last front of each island, and some before, paler.
+
+    Raises:
+        ValueError: there are no fronts, or there is only one objective.
+    """
+    if not fronts or len(names) < 2:
+        raise ValueError("a front needs at least two objectives and one generation of NSGA-II.")
+    figure = new_figure(5.4, title)
+    panel = figure.subplots()
+    islands = sorted({front.island for front in fronts})
+    colours = [BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY, BLACK]
+    for island in islands:
+        own = [front for front in fronts if front.island == island and len(front.numbers)]
+        shown = sorted({round(number) for number in np.geomspace(1, len(own), 6)}) if own else []
+        for number in shown:
+            front = own[number - 1]
+            points = front.objectives[np.argsort(front.objectives[:, 1], kind="stable")]
+            is_last = number == len(own)
+            colour = colours[island % len(colours)]
+            label = f"after {front.evaluations:,} evaluations" if len(islands) == 1 else f"island {island + 1}, last"
+            panel.plot(
+                points[:, 1],
+                points[:, 0],
+                marker="o",
+                markersize=5 if is_last else 3,
+                linewidth=1.4 if is_last else 0.7,
+                color=colour,
+                alpha=1.0 if is_last else 0.15 + 0.45 * number / len(own),
+                label=label if is_last or len(islands) == 1 else None,
+                gid=f"front {island} {number}",
+            )
+    panel.set_xlabel(OBJECTIVES.get(names[1], f"mean return, {names[1]} breaks"))
+    panel.set_ylabel(OBJECTIVES.get(names[0], f"mean return, {names[0]} breaks"))
+    plain(panel)
     return figure
 
 
@@ -136,7 +194,7 @@ def strip_figure(
     parameters = [name for name in PARAMETERS if name != "noise" or np.any(np.nan_to_num(rows["noise"]) != 0)]
     notes = len(windows) + (steps < total)
     heights = [0.34 * notes or 0.01, 1.9, 1.9, 1.9, *[0.85] * len(parameters)]
-    figure = _figure(6.0, title)
+    figure = new_figure(6.0, title)
     axes = figure.subplots(len(heights), 1, sharex=True, gridspec_kw={"height_ratios": heights})
     header, position, angle, action, *small = axes
     _position_panel(position, time, rows["x"], x_limit)
@@ -149,7 +207,7 @@ def strip_figure(
         low, high = min(np.nanmin(values), *shown.ticks), max(np.nanmax(values), *shown.ticks)
         panel.set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
         panel.set_yticks(shown.ticks)
-        _plain(panel, f"{shown.name}\n({shown.unit})")
+        plain(panel, f"{shown.name}\n({shown.unit})")
     _mark_changes(axes, rows, windows, seconds_per_step, until)
     if steps < total:
         _mark_end(axes, len(windows), steps * seconds_per_step, until, ending)
@@ -161,7 +219,8 @@ def strip_figure(
     return figure
 
 
-def _figure(height: float, title: str) -> Figure:
+def new_figure(height: float, title: str) -> Figure:
+    """An empty figure of the usual width."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
@@ -169,7 +228,8 @@ def _figure(height: float, title: str) -> Figure:
     return figure
 
 
-def _plain(panel: Axes, label: str = "") -> None:
+def plain(panel: Axes, label: str = "") -> None:
+    """Gives a panel our looks: no frame, a faint grid, the legend beside it."""
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
     if label:
@@ -229,7 +289,7 @@ def _test_panel(panel: Axes, tasks: Mapping[str, NDArray[np.float64]]) -> None:
         panel.scatter(beside, returns, s=9, color=BLACK, alpha=0.3, linewidths=0, clip_on=False, gid=task)
     panel.set_xticks(range(len(tasks)), [task.replace("_", " ") for task in tasks], fontsize=11)
     panel.tick_params(axis="x", length=0)
-    _plain(panel)
+    plain(panel)
     panel.set_axisbelow(True)
 
 
@@ -242,7 +302,7 @@ def _position_panel(panel: Axes, time: NDArray[np.float64], x: NDArray[np.float6
     panel.plot(time, x, color=BLACK, linewidth=1.4, label="cart", gid="x")
     if x_limit is not None:
         _limit(panel, x_limit, f"limit ±{x_limit:g} m")
-    _plain(panel, "position\n(m)")
+    plain(panel, "position\n(m)")
 
 
 def _angle_panel(panel: Axes, time: NDArray[np.float64], rows: Rows) -> None:
@@ -250,7 +310,7 @@ def _angle_panel(panel: Axes, time: NDArray[np.float64], rows: Rows) -> None:
     panel.plot(time, normal, color=SKY, linewidth=2.2, label="to the track's normal", gid="theta")
     panel.plot(time, vertical, color=BLACK, linewidth=1.2, label="to the vertical", gid="theta_vertical")
     _limit(panel, LIMIT, f"limit ±{LIMIT:g}° to the vertical")
-    _plain(panel, "pole angle\n(degrees)")
+    plain(panel, "pole angle\n(degrees)")
 
 
 def _action_panel(panel: Axes, time: NDArray[np.float64], rows: Rows) -> None:
@@ -265,7 +325,7 @@ def _action_panel(panel: Axes, time: NDArray[np.float64], rows: Rows) -> None:
         _limit(panel, 1.0, "limit ±1 of the motor")
     reach = 1.15 * min(MOST_ACTION, max(0.25, largest))
     panel.set_ylim(-reach, reach)
-    _plain(panel, "action\n(of full force)")
+    plain(panel, "action\n(of full force)")
 
 
 def _mark_changes(

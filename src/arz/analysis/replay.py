@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from math import degrees
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.analysis.film import kind_of, write_film
 from arz.tasks.cartpole import STEP
 
 STEPS_PER_SECOND = round(1 / STEP)
 RADIAN = degrees(1.0)
 SIZE = (480, 300)
-LAST_SECONDS = 2
-GIF_COLOURS = 128
 
 Rows = Mapping[str, NDArray[np.float64]]
 """The record of one episode: name -> [step], NaN after the end. A row of what `arz.evaluate.record` returns."""
@@ -120,23 +115,15 @@ def film(
         ValueError: the suffix or the folder is wrong, this is not the record of one episode, or MP4 needs an extra.
     """
     path = Path(path)
-    kind = kind_of(path, ("gif", "mp4"), "film")
+    kind_of(path, ("gif", "mp4"), "film")
     if every < 1:
         raise ValueError(f"every must be at least 1, a picture of each step, not {every}.")
-    write = _write_gif if kind == "gif" else _write_mp4
     steps = [*range(0, length(rows) - 1, every), length(rows) - 1]
 
     def picture(step: int) -> NDArray[np.uint8]:
         return _picture(rows, step, x_limit, title, ending)
 
-    def pictures() -> Iterator[NDArray[np.uint8]]:
-        for done, step in enumerate(steps, 1):
-            yield picture(step)
-            if advance is not None:
-                advance(done, len(steps))
-
-    with whole_file(path) as beside:
-        write(beside, pictures(), [picture(step) for step in _samples(rows, steps)], every)
+    write_film(path, steps, picture, _samples(rows, steps), STEPS_PER_SECOND / every, advance)
 
 
 def caption(rows: Rows, step: int, ending: str = "") -> tuple[str, bool]:
@@ -158,36 +145,6 @@ def caption(rows: Rows, step: int, ending: str = "") -> tuple[str, bool]:
     if is_last and ending:
         words[2:] = [ending]  # there is no room for both
     return "   ".join(words), is_changing
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A place to write to, which becomes `path` if all goes well, and vanishes otherwise.
-
-    Raises:
-        ValueError: there is no folder to write into.
-    """
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into; create it first.")
-    beside = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
-    try:
-        yield beside
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def kind_of(path: Path, kinds: tuple[str, ...], what: str) -> str:
-    """The kind of file that a path asks for by its suffix, in lower case and without the dot.
-
-    Raises:
-        ValueError: it is not among the kinds.
-    """
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in kinds:
-        names = ", ".join(f".{name}" for name in kinds[:-1]) + f" or .{kinds[-1]}"
-        raise ValueError(f"the name of a {what} must end in {names}, not {path.suffix!r} as in {path.name!r}.")
-    return kind
 
 
 def _picture(rows: Rows, step: int, x_limit: float, title: str, ending: str) -> NDArray[np.uint8]:
@@ -214,41 +171,3 @@ def _samples(rows: Rows, steps: list[int]) -> list[int]:
     """Steps whose pictures together have all the colours of the film: some of all, and one of each change."""
     middles = [(first + last) // 2 for first, last in changing(rows).values()]
     return [*steps[:: max(1, len(steps) // 6)], *middles, steps[-1]]
-
-
-def _write_gif(path: Path, pictures: Iterator[NDArray[np.uint8]], samples: list[NDArray[np.uint8]], every: int) -> None:
-    from PIL import Image
-
-    # One palette for all pictures, of the colours that they really have, and no dithering: what stands still stays
-    # equal, and costs nothing.
-    packed = np.concatenate(samples).reshape(-1, 3).astype(np.uint32) @ np.array([1, 256, 65536], np.uint32)
-    colours, counts = np.unique(packed, return_counts=True)
-    common = colours[np.argsort(-counts, kind="stable")[:GIF_COLOURS]].astype("<u4")
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(common.view(np.uint8).reshape(-1, 4)[:, :3].tobytes())
-    reduced = [Image.fromarray(each).quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures]
-    # GIF counts in hundredths of a second: rounding the time of each picture, not its duration, keeps time in the long
-    # run. Many programs do not show less than two.
-    times = [round(100 * every * number / STEPS_PER_SECOND) for number in range(len(reduced))]
-    durations = [10 * max(2, after - before) for before, after in pairwise(times)] + [1000 * LAST_SECONDS]
-    reduced[0].save(
-        path, format="GIF", save_all=True, append_images=reduced[1:], duration=durations, loop=0, optimize=True
-    )
-
-
-def _write_mp4(path: Path, pictures: Iterator[NDArray[np.uint8]], samples: list[NDArray[np.uint8]], every: int) -> None:
-    try:
-        from imageio_ffmpeg import write_frames
-    except ImportError:
-        raise ValueError('writing MP4 needs imageio-ffmpeg; install it with: pip install "arz[video]"') from None
-    height, width, _ = samples[0].shape
-    rate = STEPS_PER_SECOND / every
-    writer = write_frames(str(path), (width, height), fps=rate, macro_block_size=2, ffmpeg_log_level="error")
-    writer.send(None)
-    try:
-        for each in pictures:
-            writer.send(np.ascontiguousarray(each))
-        for _ in range(round(LAST_SECONDS * rate)):
-            writer.send(np.ascontiguousarray(each))
-    finally:
-        writer.close()

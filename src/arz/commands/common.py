@@ -21,7 +21,8 @@ from arz.program import Program
 from arz.runs.run import Run
 from arz.runs.store import RunError
 from arz.simplify import readable
-from arz.tasks.cartpole import NAMED
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
 
 
 def with_prefix(options: argparse.Namespace, prefix: str) -> dict[str, Any]:
@@ -45,6 +46,19 @@ def program_at(source: str) -> Program:
     return Program.load(source)
 
 
+def task_of(program: Program) -> Cartpole | Quadruped:
+    """The task that a program was made for, by the numbers that it sees and gives.
+
+    Raises:
+        ValueError: there is none.
+    """
+    seen = (program.memory.observations, program.memory.actions)
+    for task in (Cartpole(), Quadruped()):
+        if (task.observations, task.actions) == seen:
+            return task
+    raise ValueError(f"there is no task with {seen[0]} observations and {seen[1]} actions, as the program has")
+
+
 def check_threads(threads: int | None) -> None:
     """Refuses what cannot be, before anything is made."""
     if threads is not None and not 1 <= threads <= 1024:
@@ -61,14 +75,12 @@ def summary(run: Run) -> dict[str, Any]:
     """What there is to say about a run in one line."""
     facts, champions, task = run.facts, run.champions, run.config.task
     counters = run.counters
-    tested = [row for row in run.tests if champions and row["champion"] == champions[-1]["number"]]
-    trained = (task.change, task.parameters) if task.change != "none" else ("sudden", ())
     variant = json.dumps(task.variant)
-    own = [
-        row["mean"]
-        for row in tested
-        if (row["change"], NAMED.get(row["task"]), row["variant"]) == (*trained, variant) and is_usual(row)
-    ]
+    means = {
+        (row["change"], row["task"]): row["mean"]
+        for row in run.tests
+        if champions and row["champion"] == champions[-1]["number"] and row["variant"] == variant and is_usual(row)
+    }
     return {
         "run": str(run.folder),
         "preset": run.preset,
@@ -80,7 +92,7 @@ def summary(run: Run) -> dict[str, Any]:
         "seconds": facts.get("seconds"),
         "champion": champions[-1]["number"] if champions else None,
         "score": champions[-1]["score"] if champions else None,
-        "test": own[0] if own else None,
+        "test": task.test_score(means),
         "arz": facts.get("arz"),
     }
 
@@ -114,16 +126,20 @@ def _lines(count: int) -> str:
 def print_tests(results: list[Assessment], title: str) -> None:
     """Prints a table of test results."""
     found = {(result.change, result.task): result for result in results}
+    tasks = list(dict.fromkeys(result.task for result in results))
     rows = []
     for change in dict.fromkeys(result.change for result in results):
-        rows.append([change, *(f"{found[change, name].mean:.1f}" for name in NAMED)])
-        rows.append(["  lasted to the end", *(f"{found[change, name].completed:.0%}" for name in NAMED)])
-    terminal.console().print(terminal.table(title, ["change", *NAMED], rows))
+        here = [found[change, task] for task in tasks]
+        rows.append([change, *(f"{result.mean:.1f}" for result in here)])
+        rows.append(["  lasted to the end", *(f"{result.completed:.0%}" for result in here)])
+        if all(result.distance is not None for result in here):
+            rows.append(["  distance (m)", *(f"{result.distance:.1f}" for result in here)])
+    terminal.console().print(terminal.table(title, ["", *tasks], rows))
 
 
 def result_rows(results: list[Assessment]) -> list[dict[str, Any]]:
     """Test results for scripts."""
-    return [{name: getattr(r, name) for name in ("change", "task", "mean", "completed")} for r in results]
+    return [{name: getattr(r, name) for name in ("change", "task", "mean", "completed", "distance")} for r in results]
 
 
 def print_json(value: Any) -> None:

@@ -114,7 +114,12 @@ def _report(run: Run, options: argparse.Namespace, reason: str) -> None:
     title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
     figures.save(figures.test_figure(returns(results), title), run.folder / "test.png")
     figures.save(figures.progress_figure(run.metrics, title), run.folder / "progress.png")
-    print(f"Figures: {run.folder / 'test.png'}, {run.folder / 'progress.png'}")
+    made = ["test.png", "progress.png"]
+    if run.fronts and len(run.config.fitness.objectives) > 1:
+        front = figures.front_figure(run.fronts, run.config.fitness.objectives, title)
+        figures.save(front, run.folder / "front.png")
+        made.append("front.png")
+    print(f"Figures: {', '.join(str(run.folder / name) for name in made)}")
     print(f"A film of an episode: arz replay {run.folder}")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
-from arz.analysis import figures
+from arz.analysis import figures, walk
 from arz.analysis.replay import film
 from arz.assess import assess
 from arz.commands.common import (
@@ -18,12 +19,15 @@ from arz.commands.common import (
     result_rows,
     returns,
     run_folder,
+    task_of,
     with_prefix,
 )
 from arz.evaluate import STATUS, TEST_SEED, evaluate, fresh_episodes, record
+from arz.program import Program
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
 from arz.tasks.cartpole import NAMED, Cartpole
+from arz.tasks.quadruped import Quadruped
 
 
 def test(options: argparse.Namespace) -> None:
@@ -33,18 +37,21 @@ def test(options: argparse.Namespace) -> None:
     if not 0 <= options.seed < 2**63:
         raise ValueError(f"--seed must be 0 or more and below 2**63, not {options.seed}")
     check_threads(options.threads)
-    variant = with_prefix(options, "variant_")
+    given = with_prefix(options, "variant_")
     how = {"episodes": options.episodes, "seed": options.seed, "threads": options.threads}
     figure = options.figure
     refuse_existing(figure)
     if is_run(options.source):
         with Run.open(options.source) as run:
+            variant = _checked(run.config.task, given)
             results = run.test(**how, **variant)
         is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
         if is_usual and not options.json:
             figure = figure or Path(options.source) / "test.png"
     else:
-        results = assess(program_at(options.source), Cartpole(**variant), **how)
+        program = program_at(options.source)
+        variant = _checked(task_of(program), given)
+        results = assess(program, replace(task_of(program), **variant), **how)
     if figure:
         title = f"{options.source}: {options.episodes} test episodes each"
         figures.save(figures.test_figure(returns(results), title), Path(figure))
@@ -57,42 +64,84 @@ def test(options: argparse.Namespace) -> None:
         print(f"Figure: {figure}")
 
 
+def _checked(task: Cartpole | Quadruped, given: dict[str, Any]) -> dict[str, Any]:
+    """The options that vary a task, if it is one that has them."""
+    known = {item.name for item in fields(task)}
+    for name in given:
+        if name not in known:
+            raise ValueError(f"--{name.replace('_', '-')} is not for this task ({task.name})")
+    return given
+
+
 def plot(options: argparse.Namespace) -> None:
-    """Draws the progress of a run."""
+    """Draws the progress of a run, and its fronts."""
     refuse_existing(options.output)
     with Run.open(run_folder(options.source)) as run:
-        metrics = run.metrics
+        metrics, fronts, names = run.metrics, run.fronts, run.config.fitness.objectives
         title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
     if not metrics:
         raise RunError(f"{options.source} has nothing to plot yet: evolve it for longer")
     path = Path(options.output or Path(options.source) / "progress.png")
+    beside = path.with_name(f"{path.stem}-front{path.suffix}") if options.output else path.with_name("front.png")
+    if fronts and options.output:
+        refuse_existing(beside)
     figures.save(figures.progress_figure(metrics, title), path)
     print(f"Figure: {path}")
+    if fronts and len(names) > 1:
+        figures.save(figures.front_figure(fronts, names, title), beside)
+        print(f"Figure: {beside}")
 
 
 def replay(options: argparse.Namespace) -> None:
     """Films an episode."""
-    if not 0 <= options.episode < 2**62 or not 1 <= options.every <= 1000:
-        raise ValueError("--episode must be 0 or more (and below 2**62), and --every 1 to 1000")
+    if not 0 <= options.episode < 2**62:
+        raise ValueError("--episode must be 0 or more, and below 2**62")
+    if options.every is not None and not 1 <= options.every <= 1000:
+        raise ValueError("--every must be 1 to 1000")
+    base: Cartpole | Quadruped
     if is_run(options.source):
         with Run.open(options.source) as run:
             program, base = run.champion, run.config.task
         path = Path(options.output or Path(options.source) / "replay.gif")
     else:
-        program, base = program_at(options.source), Cartpole()
+        program = program_at(options.source)
+        base = task_of(program)
         path = Path(options.output or "replay.gif")
     strip = path.with_suffix(".png")
     if options.output or not is_run(options.source):
         refuse_existing(path)
         refuse_existing(strip)
+    variant = _checked(base, with_prefix(options, "variant_"))
+    if isinstance(base, Quadruped):
+        _replay_quadruped(options, program, replace(base, **variant), path, strip)
+    else:
+        _replay_cartpole(options, program, replace(base, **variant), path, strip)
+    print(f"Film: {path}. State, action and changes: {strip}")
+
+
+def _replay_cartpole(options: argparse.Namespace, program: Program, base: Cartpole, path: Path, strip: Path) -> None:
     change = options.change or (base.change if base.change != "none" else "continuous")
-    task = replace(base, change=change, parameters=NAMED[options.task], **with_prefix(options, "variant_"))
+    task = replace(base, change=change, parameters=NAMED[options.task or "all"])
+    rows, ending, title = _episode(options, program, task)
+    film(rows, path, x_limit=task.x_limit, every=options.every or 3, title=title, ending=ending)
+    figures.save(figures.strip_figure(rows, title, x_limit=task.x_limit, ending=ending), strip)
+
+
+def _replay_quadruped(options: argparse.Namespace, program: Program, task: Quadruped, path: Path, strip: Path) -> None:
+    if options.change or options.task:
+        raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
+    rows, ending, title = _episode(options, program, task)
+    walk.film(rows, path, every=options.every or 4, ending=ending)
+    figures.save(walk.walk_figure(rows, title, ending=ending), strip)
+
+
+def _episode(
+    options: argparse.Namespace, program: Program, task: Cartpole | Quadruped
+) -> tuple[dict[str, Any], str, str]:
+    """What happened in one test episode, how it ended, and what to call it."""
     key = fresh_episodes(1, first=options.episode)
     rows = {name: values[0] for name, values in record(program, task, key).items()}
     result = evaluate(program, task, key)
-    ending = STATUS[int(result.statuses[0, 0])]
-    title = f"{options.source}: {task.name}, test episode {options.episode}"
-    film(rows, path, x_limit=task.x_limit, every=options.every, title=title, ending=ending.text)
-    figures.save(figures.strip_figure(rows, title, x_limit=task.x_limit, ending=ending.text), strip)
-    print(f"Return {result.returns[0, 0]:.1f} in {result.lengths[0, 0]} steps. {ending.text}")
-    print(f"Film: {path}. State, action and changes: {strip}")
+    ending = task.sentence(STATUS[int(result.statuses[0, 0])])
+    print(f"Return {result.returns[0, 0]:.1f} in {result.lengths[0, 0]} steps. {ending}")
+    return rows, ending, f"{options.source}: {task.name}, test episode {options.episode}"

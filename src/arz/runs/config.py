@@ -1,7 +1,8 @@
 """What decides the result of a run: one typed document.
 
-A `Config` is a tree of frozen records; each checks itself. On disk it is TOML with one table per record. Every field
-has a name of its own, so that overrides need no path: `override(config, {"population": 400})`.
+A `Config` is a tree of frozen records; each checks itself. On disk it is TOML with one table per record; where there
+are several kinds of a record (tasks, searches), the table says which: `kind = "quadruped"`. Every field has a name of
+its own, so that overrides need no path: `override(config, {"population": 400})`.
 """
 
 from __future__ import annotations
@@ -22,11 +23,24 @@ from typing import Any, TypeVar, cast
 from arz.names import did_you_mean
 from arz.program import Memory
 from arz.runs.budget import Budget
+from arz.search.evolution import SharedSettings
+from arz.search.nsga2 import Nsga2Settings
 from arz.search.regularized import Settings
+from arz.tasks import cartpole, quadruped
 from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
 from arz.vary import Variation
 
 R = TypeVar("R")
+
+KINDS: dict[str, dict[str, type[Any]]] = {
+    "task": {"cartpole": Cartpole, "quadruped": Quadruped},
+    "search": {"regularized": Settings, "nsga2": Nsga2Settings},
+}
+"""The kinds of records that a table can hold; the first is meant where a table does not say."""
+
+OBJECTIVES = {Cartpole: cartpole.OBJECTIVES, Quadruped: quadruped.OBJECTIVES}
+"""What can be asked of each task."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +84,44 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Fitness:
+    """What children are scored by, and how many mutations they get.
+
+    Raises:
+        ValueError: a value is out of range.
+    """
+
+    objectives: tuple[str, ...] = ("return",)
+    """What to look for: return, length; for the quadruped also worst_leg, FR, FL, RR, RL. Regularized evolution takes
+    only the first; champions are chosen by it."""
+    mutations: int = 1
+    """Each child gets one mutation up to this many."""
+
+    def __post_init__(self) -> None:
+        if not self.objectives or isinstance(self.objectives, str) or len(set(self.objectives)) < len(self.objectives):
+            raise ValueError(f"objectives must be a list of different names, not {self.objectives!r}")
+        if not 1 <= self.mutations <= 1000:
+            raise ValueError(f"mutations must be a whole number from 1 to 1000, not {self.mutations}")
+
+
+@dataclass(frozen=True)
 class Config:
     """Everything that decides the result of a run, but its seed."""
 
-    task: Cartpole = field(default_factory=Cartpole)
+    task: Cartpole | Quadruped = field(default_factory=Cartpole)
     memory: Registers = field(default_factory=Registers)
     variation: Variation = field(default_factory=lambda: Variation(max_cadfs=0))
-    search: Settings = field(default_factory=Settings)
+    fitness: Fitness = field(default_factory=Fitness)
+    search: SharedSettings = field(default_factory=Settings)
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         _ = self.registers  # refuses what is out of range
+        known = OBJECTIVES[type(self.task)]
+        for name in self.fitness.objectives:
+            if name not in known:
+                hint = did_you_mean(str(name), known)
+                raise ValueError(f"objectives must be among {', '.join(known)} for this task, not {name!r}.{hint}")
 
     @property
     def registers(self) -> Memory:
@@ -122,14 +163,27 @@ def parse(text: str, source: str = "configuration") -> Config:
         ValueError: it is not TOML, or a field is unknown or out of range.
     """
     try:
-        return _record(Config, tomllib.loads(text), Config(), "")
+        tables = tomllib.loads(text)
+        chosen = {}
+        for table, kinds in KINDS.items():
+            given = tables.get(table)
+            if isinstance(given, dict) and "kind" in given:
+                kind = given.pop("kind")
+                if kind not in kinds:
+                    hint = did_you_mean(str(kind), kinds)
+                    raise ValueError(f"{table}.kind must be one of {', '.join(kinds)}, not {kind!r}.{hint}")
+                chosen[table] = kinds[kind]()
+        return _record(Config, tables, Config(), "", chosen)
     except (tomllib.TOMLDecodeError, ValueError) as error:
         raise ValueError(f"{source}: {error}") from None
 
 
 def render(config: Config) -> str:
     """The configuration as TOML, complete: `parse(render(config)) == config`."""
-    return "".join(_tables(config, "")).strip() + "\n"
+    text = "".join(_tables(config, "")).strip() + "\n"
+    for table in KINDS:
+        text = text.replace(f"[{table}]\n", f"[{table}]\nkind = {toml(kind_of(config, table))}\n", 1)
+    return text
 
 
 def override(config: Config, changes: Mapping[str, Any]) -> Config:
@@ -139,10 +193,14 @@ def override(config: Config, changes: Mapping[str, Any]) -> Config:
         ValueError: a field is unknown, or a value does not fit.
     """
     paths = field_paths()
+    own = {path[-1] for path, _ in _leaves(config, ())}
     tree: dict[str, Any] = {}
     for name, value in changes.items():
         if name not in paths:
             raise ValueError(f"there is no field {name!r} in a configuration.{did_you_mean(name, paths)}")
+        if name not in own:
+            where = paths[name][0]
+            raise ValueError(f"{name} belongs to another kind of {where} than {kind_of(config, where)}")
         table = tree
         for part in paths[name][:-1]:
             table = table.setdefault(part, {})
@@ -158,38 +216,67 @@ def parse_value(text: str) -> Any:
         return text
 
 
+def kind_of(config: Config, table: str) -> str:
+    """Which kind of record a table holds."""
+    return next(name for name, kind in KINDS[table].items() if type(getattr(config, table)) is kind)
+
+
 @cache
 def field_paths() -> dict[str, tuple[str, ...]]:
-    """Where each field of a configuration is: its name -> tables and name."""
+    """Where each field of a configuration, of any kind, is: its name -> tables and name."""
     found: dict[str, tuple[str, ...]] = {}
-    for path, _ in _leaves(Config(), ()):
-        if path[-1] in found:
-            raise TypeError(f"two fields of a configuration are called {path[-1]}")
-        found[path[-1]] = path
+    for table, records in _records().items():
+        for record in records:
+            for path, _ in _leaves(record, (table,)):
+                if found.setdefault(path[-1], path) != path:
+                    raise TypeError(f"two fields of a configuration are called {path[-1]}")
     return found
 
 
+def _records() -> dict[str, list[Any]]:
+    """Each table of a configuration in all its kinds, with the usual values."""
+    usual = Config()
+    return {
+        item.name: [kind() for kind in KINDS.get(item.name, {}).values()] or [getattr(usual, item.name)]
+        for item in fields(Config)
+    }
+
+
 def field_default(config: Config, path: tuple[str, ...]) -> Any:
-    """The value of a field."""
-    value: Any = config
-    for part in path:
-        value = getattr(value, part)
-    return value
+    """The value of a field; of a kind that the configuration does not hold, its usual value."""
+    for record in (getattr(config, path[0]), *_records()[path[0]]):
+        value: Any = record
+        for part in path[1:]:
+            value = getattr(value, part, None)
+        if value is not None:
+            return value
+    raise KeyError(path[-1])
 
 
 @cache
 def field_help(path: tuple[str, ...]) -> str:
     """What a field means: the docstring that stands below it in its record."""
-    record: Any = Config()
-    for part in path[:-1]:
-        record = getattr(record, part)
-    tree = ast.parse(inspect.getsource(type(record)))
-    body = cast(ast.ClassDef, tree.body[0]).body
-    for line, after in pairwise(body):
-        is_named = isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.target.id == path[-1]
-        if is_named and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            return " ".join(str(after.value.value).split())
+    for record in _records()[path[0]]:
+        for part in path[1:-1]:
+            record = getattr(record, part)
+        for kind in type(record).__mro__[:-1]:
+            found = _docstrings(kind).get(path[-1])
+            if found:
+                return found
     return ""
+
+
+@cache
+def _docstrings(kind: type[Any]) -> dict[str, str]:
+    """What stands below the fields of a record."""
+    body = cast(ast.ClassDef, ast.parse(inspect.getsource(kind)).body[0]).body
+    found = {}
+    for line, after in pairwise(body):
+        is_field = isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+        if is_field and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            name = cast(ast.Name, cast(ast.AnnAssign, line).target).id
+            found[name] = " ".join(str(after.value.value).split())
+    return found
 
 
 def _leaves(record: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -201,16 +288,16 @@ def _leaves(record: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
             yield (*path, item.name), value
 
 
-def _record(kind: type[R], data: Mapping[str, Any], base: R, path: str) -> R:
-    """`base` with the fields that `data` names."""
-    changes: dict[str, Any] = {}
+def _record(kind: type[R], data: Mapping[str, Any], base: R, path: str, chosen: Mapping[str, Any] | None = None) -> R:
+    """`base`, with some fields chosen anew, with the fields that `data` names."""
+    changes: dict[str, Any] = dict(chosen or {})
     known = [item.name for item in fields(cast(Any, kind))]
     for name, value in data.items():
         where = f"{path}{name}"
         if name not in known:
             what = "table" if isinstance(value, dict) and not path else "field"
             raise ValueError(f"there is no {what} {where!r} in a configuration.{did_you_mean(name, known)}")
-        old = getattr(base, name)
+        old = changes.get(name, getattr(base, name))
         if is_dataclass(old):
             if not isinstance(value, dict):
                 raise ValueError(f"{where} must be a table, not {value!r}")

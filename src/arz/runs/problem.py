@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from arz import streams
 from arz.evaluate import evaluate
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
 from arz.streams import Stream, key
-from arz.tasks.cartpole import Cartpole
-from arz.vary import Variation, mutate, random_programs
+from arz.tasks.task import Task
+from arz.vary import Variation, crossover, mutate, random_programs
 
 Keys = NDArray[np.uint64]
 
@@ -27,18 +28,46 @@ class ProgramProblem:
 
     memory: Memory
     variation: Variation
-    task: Cartpole
+    task: Task
     threads: int
     functional: bool = False
     """Fingerprints are actions on fixed observations, not code."""
+    asked: tuple[str, ...] = ("return",)
+    """The names of the objectives."""
+    mutations: int = 1
+    """Children get one mutation up to this many."""
+
+    @property
+    def objectives(self) -> int:
+        """How many there are."""
+        return len(self.asked)
 
     def random(self, keys: Keys) -> Batch:
         """Random programs."""
         return random_programs(self.memory, keys, self.variation, threads=self.threads)
 
     def vary(self, genomes: Batch, parents: NDArray[np.int64], keys: Keys) -> tuple[Batch, NDArray[np.uint8]]:
-        """One mutation each."""
-        return mutate(genomes, parents, keys, self.variation, threads=self.threads)
+        """One mutation each, or several; the number is that of the first."""
+        children, first = mutate(genomes, parents, keys, self.variation, threads=self.threads)
+        if self.mutations == 1:
+            return children, first
+        counts = 1 + (streams.keys(0, "how many mutations", keys) >> np.uint64(32)) % np.uint64(self.mutations)
+        for more in range(1, self.mutations):
+            who = np.flatnonzero(counts > more)
+            new_keys = streams.keys(more, "one more mutation", keys[who])
+            again, _ = mutate(children, who, new_keys, self.variation, threads=self.threads)
+            order = np.arange(len(children))
+            order[who] = len(children) + np.arange(len(who))
+            children = (children + again).take(order)
+        return children, first
+
+    def cross(self, genomes: Batch, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys) -> Batch:
+        """The paper's crossover."""
+        return crossover(genomes, first, second, keys, threads=self.threads)
+
+    def spread(self, episodes: Keys) -> Keys:
+        """Episodes that show the task evenly."""
+        return self.task.spread(episodes)
 
     def fingerprints(self, genomes: Batch) -> NDArray[np.uint64]:
         """What programs of the same behaviour share: their effective code, or the bits of their actions."""
@@ -57,6 +86,7 @@ class ProgramProblem:
         return np.ascontiguousarray(0.02 * np.cumsum(numbers, axis=0))
 
     def score(self, genomes: Batch, episodes: Keys) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mean return over the episodes, and the steps that they took."""
+        """The objectives over the episodes, and the steps that they took."""
         result = evaluate(genomes, self.task, episodes, threads=self.threads)
-        return result.mean, result.lengths.sum(axis=1).astype(np.float64)
+        objectives = self.task.objectives(self.asked, result, episodes)
+        return objectives, result.lengths.sum(axis=1).astype(np.float64)

@@ -27,7 +27,8 @@ from arz.runs.budget import Budget
 from arz.runs.config import Config
 from arz.runs.session import Progress, Session, read_counters
 from arz.runs.store import RunError, Store
-from arz.search.regularized import Counters
+from arz.search.evolution import Counters
+from arz.search.nsga2 import Front
 from arz.streams import MASK
 
 CHECKPOINT_SECONDS = 10.0
@@ -152,6 +153,18 @@ class Run:
         return self._store.rows("champions", "evaluations")
 
     @property
+    def fronts(self) -> list[Front]:
+        """The front of each island after each generation, where the search is NSGA-II."""
+        found, width = [], len(self.config.fitness.objectives)
+        for row in self._store.rows("fronts", "evaluations, island"):
+            numbers, objectives = (len(row[name]) // 8 for name in ("numbers", "objectives"))
+            if objectives != numbers * width or len(row["numbers"]) % 8 or len(row["objectives"]) % 8:
+                raise self._store.damage("a front is not what it should be")
+            points = np.frombuffer(row["objectives"], np.float64).reshape(numbers, width)
+            found.append(Front(row["evaluations"], row["island"], np.frombuffer(row["numbers"], np.int64), points))
+        return found
+
+    @property
     def individuals(self) -> list[dict[str, Any]]:
         """The lineage that is kept: number, parent, mutation, life, fitness."""
         return self._store.rows("individuals", "number")
@@ -250,13 +263,13 @@ class Run:
 
     @property
     def tests(self) -> list[dict[str, Any]]:
-        """Stored test results: champion, change, task, variant, seed, episodes, mean, completed, returns."""
+        """Stored tests: champion, change, task, variant, seed, episodes, mean, completed, distance, returns."""
         return self._store.rows("tests")
 
     def test(
         self, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None, **variant: Any
     ) -> list[Assessment]:
-        """Tests the champion on the five tasks, changing suddenly and continuously; stores the results if it can.
+        """Tests the champion as `arz.assess` does, and stores the results if it can.
 
         Args:
             episodes: how many of each.
@@ -277,6 +290,7 @@ class Run:
                 "episodes": episodes,
                 "mean": result.mean,
                 "completed": result.completed,
+                "distance": result.distance,
                 "returns": result.returns.tobytes(),
             }
             for result in results

@@ -17,7 +17,9 @@ from arz.runs.config import Config
 from arz.runs.lineage import Lineage
 from arz.runs.problem import ProgramProblem
 from arz.runs.store import Store
-from arz.search.regularized import Counters, Life, Metrics, Regularized
+from arz.search.evolution import Counters, Evolution, Life, Metrics
+from arz.search.nsga2 import Nsga2, Nsga2Settings
+from arz.search.regularized import Regularized, Settings
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,18 @@ class Session:
         self._store = store
         self._budget, self._target = budget, target
         self._memory, self._names = config.registers, config.variation.names
-        settings, limit = config.search, config.limits.lineage
-        problem = ProgramProblem(self._memory, config.variation, config.task, threads, settings.functional_cache)
-        self._search: Regularized[Batch] = Regularized(problem, settings, seed)
+        limit = config.limits.lineage
+        problem = ProgramProblem(
+            self._memory,
+            config.variation,
+            config.task,
+            threads,
+            config.search.functional_cache,
+            config.fitness.objectives,
+            config.fitness.mutations,
+        )
+        self._search = _search(problem, config, seed)
+        self._fronts: list[dict[str, Any]] = []
         self._metrics: list[dict[str, Any]] = []
         self._champions: list[dict[str, Any]] = []
         self._roots = [int(row["number"]) for row in store.rows("champions", "evaluations")]
@@ -70,6 +81,16 @@ class Session:
         before = self._search.counters.champion_score
         births, metrics = self._search.advance()
         self._lineage.add(births)
+        if isinstance(self._search, Nsga2):
+            self._fronts += [
+                {
+                    "evaluations": front.evaluations,
+                    "island": front.island,
+                    "numbers": front.numbers.tobytes(),
+                    "objectives": front.objectives.tobytes(),
+                }
+                for front in self._search.fronts()
+            ]
         if metrics is not None:
             self._metrics.append({**asdict(metrics), "seconds": self.seconds})
             if metrics.champion_score > before:
@@ -111,18 +132,19 @@ class Session:
     def save(self, status: str) -> None:
         """Writes everything since the last checkpoint, and a new one, at once."""
         search = self._search
-        arrays = {"fitness": search.fitness, "numbers": search.numbers}
+        arrays: dict[str, NDArray[Any]] = {"objectives": search.objectives, "numbers": search.numbers}
         arrays["lives"] = np.array([astuple(life) for life in search.lives], np.float64)
         arrays |= _packed("population", search.population) | _packed("champion", search.champion)
         arrays |= {f"cache_{name}": array for name, array in search.cache.contents().items()}
         with self._store.transaction():
             self._store.add_rows("metrics", self._metrics)
             self._store.add_rows("champions", self._champions)
+            self._store.add_rows("fronts", self._fronts)
             self._store.change_lineage(self._lineage.difference(self._living()), self._names)
             self._store.set_checkpoint(arrays)
             facts = {"status": status, "seconds": self.seconds, "counters": asdict(search.counters)}
             self._store.set_facts(facts)
-        self._metrics, self._champions = [], []
+        self._metrics, self._champions, self._fronts = [], [], []
 
     def _restore(self) -> None:
         arrays = self._store.checkpoint()
@@ -134,7 +156,7 @@ class Session:
             if RANKS.get(name.removeprefix("population_").removeprefix("champion_")) != (array.dtype.name, array.ndim):
                 raise self._store.damage(f"its checkpoint has an odd {name}")
         try:
-            search.fitness, search.numbers = arrays["fitness"], arrays["numbers"]
+            search.objectives, search.numbers = arrays["objectives"], arrays["numbers"]
             search.population = _unpacked("population", arrays, self._memory)
             search.champion = _unpacked("champion", arrays, self._memory)
             search.lives = _lives(arrays["lives"], search.counters, search.settings.islands)
@@ -144,8 +166,17 @@ class Session:
         living = 0 if search.population is None else len(search.population)
         has_begun = any(life.is_begun for life in search.lives)
         expected = search.settings.islands * search.settings.population if has_begun or living else 0
-        if not len(search.fitness) == len(search.numbers) == living == expected:
+        shape = (expected, search.problem.objectives)
+        if search.objectives.shape != shape or not len(search.numbers) == living == expected:
             raise self._store.damage("its checkpoint contradicts itself")
+
+
+def _search(problem: ProgramProblem, config: Config, seed: int) -> Evolution[Batch]:
+    """The search that a configuration asks for."""
+    if isinstance(config.search, Nsga2Settings):
+        return Nsga2(problem, config.search, seed)
+    assert isinstance(config.search, Settings)
+    return Regularized(problem, config.search, seed)
 
 
 def _lives(rows: NDArray[np.float64], count: Counters, islands: int) -> list[Life]:
@@ -186,7 +217,7 @@ def read_counters(store: Store) -> Counters:
 
 
 RANKS = {
-    "fitness": ("float64", 1),
+    "objectives": ("float64", 2),
     "numbers": ("int64", 1),
     "lives": ("float64", 2),
     "cache_keys": ("uint64", 2),

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from arz.runs.lineage import Difference, as_rows
 
 FILE = "run.sqlite"
-FORMAT = 2
+FORMAT = 3
 """Raised when files of older versions cannot be gone on with."""
 
 TABLES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -47,11 +47,16 @@ TABLES: dict[str, dict[str, tuple[str, ...]]] = {
         "score": ("REAL",),
         "program": ("TEXT",),
     },
+    "fronts": {
+        **dict.fromkeys(("evaluations", "island"), ("INTEGER",)),
+        **dict.fromkeys(("numbers", "objectives"), ("BLOB",)),
+    },
     "checkpoint": {"name": ("TEXT",), "type": ("TEXT",), "shape": ("TEXT",), "data": ("BLOB",)},
     "tests": {
         **dict.fromkeys(("change", "task", "variant"), ("TEXT",)),
         **dict.fromkeys(("champion", "seed", "episodes"), ("INTEGER",)),
         **dict.fromkeys(("mean", "completed"), ("REAL",)),
+        "distance": ("REAL", "NULL"),
         "returns": ("BLOB",),
     },
 }
@@ -61,6 +66,7 @@ KEYS = {
     "metrics": "evaluations",
     "individuals": "number",
     "champions": "evaluations",
+    "fronts": "evaluations, island",
     "checkpoint": "name",
     "tests": "champion, change, task, variant, seed, episodes",
 }

@@ -19,15 +19,16 @@ Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class ScoreCache:
-    """The fitness of the genomes seen last; the least recently used goes first.
+    """The scores of the genomes seen last; the least recently used goes first.
 
     Args:
         capacity: how many to keep; 0 keeps none.
+        objectives: how many numbers a score has.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, objectives: int = 1) -> None:
         self.capacity = capacity
-        self._core = core.Cache(max(capacity, 1), 1)
+        self._core = core.Cache(max(capacity, 1), objectives)
 
     def __len__(self) -> int:
         return len(self._core)
@@ -35,20 +36,20 @@ class ScoreCache:
     def score(
         self, fingerprints: NDArray[np.uint64], compute: Callable[[NDArray[np.int64]], Scores]
     ) -> tuple[NDArray[np.float64], float, int]:
-        """The fitness of each, the steps that were spent now, and how many were known already.
+        """The objectives of each, the steps that were spent now, and how many were known already.
 
         `compute` gets the positions of those that are not known, each fingerprint once.
         """
         count = len(fingerprints)
         if self.capacity < count:
-            fitness, steps = compute(np.arange(count))
-            return fitness, float(steps.sum()), 0
+            objectives, steps = compute(np.arange(count))
+            return objectives, float(steps.sum()), 0
         missing = self._core.unknown(fingerprints)
         spent = np.zeros(0)
         if len(missing):
-            fitness, spent = compute(missing)
-            self._core.insert(fingerprints[missing], fitness[:, None])
-        return self._core.values(fingerprints)[:, 0], float(spent.sum()), count - len(missing)
+            objectives, spent = compute(missing)
+            self._core.insert(fingerprints[missing], objectives)
+        return self._core.values(fingerprints), float(spent.sum()), count - len(missing)
 
     def clear(self) -> None:
         """Forgets everything."""

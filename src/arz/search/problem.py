@@ -26,6 +26,11 @@ G = TypeVar("G", bound=Genomes)
 class Problem(Protocol[G]):
     """Draws, varies and scores genomes. The same arguments must always give the same result."""
 
+    @property
+    def objectives(self) -> int:
+        """How many numbers a score has."""
+        ...
+
     def random(self, keys: Keys, /) -> G:
         """One new genome for each key."""
         ...
@@ -38,6 +43,18 @@ class Problem(Protocol[G]):
         """Two numbers for each genome; genomes that share them are taken to have the same scores."""
         ...
 
+    def spread(self, episodes: Keys, /) -> Keys:
+        """As many episodes, made from these, that show the problem evenly; these themselves will do."""
+        ...
+
     def score(self, genomes: G, episodes: Keys, /) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each genome the fitness (higher is better, never NaN), and how many steps it took to find out."""
+        """The objectives [genome, objective] (higher is better, never NaN), and how many steps each genome took."""
+        ...
+
+
+class CrossingProblem(Problem[G], Protocol):
+    """One whose genomes have two parents."""
+
+    def cross(self, genomes: G, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys, /) -> G:
+        """One child for each pair of parents and key."""
         ...

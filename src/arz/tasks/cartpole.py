@@ -6,12 +6,19 @@ the schedules and how the paper is read.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from arz.names import did_you_mean
 from arz.native import core
+from arz.tasks.status import Status
+from arz.tasks.task import Evaluation, Keys
 
 PARAMETERS = tuple(name for name, *_ in core.CARTPOLE_CHANGES[:3])
 """What can change: force, damping, track_angle."""
@@ -33,6 +40,16 @@ ANGLE_LIMIT = core.CARTPOLE_ANGLE_LIMIT
 
 TRUTH = core.CARTPOLE_TRUTH
 """What there is to know about an episode at each step; a policy sees only the first four."""
+
+OBJECTIVES = ("return", "length")
+"""What a search can ask for: mean return, mean length."""
+
+SENTENCES = {
+    Status.COMPLETED: "The episode lasted to its end.",
+    Status.FELL: f"The pole fell beyond {math.degrees(ANGLE_LIMIT):.0f} degrees.",
+    Status.LEFT_TRACK: "The cart left the track.",
+    Status.ACTION_NOT_FINITE: "The policy gave an action that is not a finite number.",
+}
 
 
 @dataclass(frozen=True)
@@ -125,3 +142,36 @@ class Cartpole:
             for change in CHANGES[1:]
             for name, chosen in NAMED.items()
         }
+
+    def test_score(self, means: Mapping[tuple[str, str], float]) -> float | None:
+        """The mean return on this very task."""
+        change, parameters = (self.change, self.parameters) if self.change != "none" else (CHANGES[1], ())
+        name = next((name for name, chosen in NAMED.items() if chosen == parameters), "")
+        return means.get((change, name))
+
+    def rollout(
+        self, programs: core.Batch, episodes: Keys, threads: int, *, only_effective: bool = True, compact: bool = True
+    ) -> Evaluation:
+        """Runs every program through every episode.
+
+        Args:
+            programs: what to evaluate.
+            episodes: their keys.
+            threads: how many to use.
+            only_effective: leave out code that cannot influence an action; changes nothing but the time.
+            compact: move running episodes together as others end; changes nothing but the time.
+        """
+        return Evaluation(*core.rollout(programs, self.native, episodes, threads, only_effective, compact))
+
+    def spread(self, episodes: Keys) -> Keys:
+        """These episodes themselves."""
+        return episodes
+
+    def objectives(self, names: tuple[str, ...], found: Evaluation, episodes: Keys) -> NDArray[np.float64]:
+        """The objectives of these names."""
+        columns = {"return": found.mean, "length": found.mean_length}
+        return np.stack([columns[name] for name in names], axis=1)
+
+    def sentence(self, status: Status) -> str:
+        """How an episode ended."""
+        return SENTENCES[status]

@@ -1,13 +1,14 @@
-"""Cataclysmic Cartpole as Gymnasium environments, one episode at a time or many side by side.
+"""Tasks as Gymnasium environments, one episode at a time or many side by side: what all of them share.
 
 They step the same physics code that `arz.evaluate` runs, so a policy scores the same here as there, bit for bit.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import gymnasium
 import numpy as np
@@ -19,46 +20,98 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from arz.names import did_you_mean
-from arz.native import core
 from arz.streams import as_keys
-from arz.tasks.cartpole import TRUTH, Cartpole
-from arz.tasks.drawing import FRAMES_PER_SECOND, Window, scene
+from arz.tasks.drawing import Window
 from arz.tasks.status import STATUS, Status
+from arz.tasks.task import Task
 
-TOLD = {name: column for column, name in enumerate(TRUTH) if name not in ("action", "reward")}
-"""What `info` tells of the truth, and where it stands: all but what the caller of `step` knows."""
 RUNNING, WAITING = 0, 255  # besides the numbers of `Status`; an episode waits for its first start
 NOTHING_TO_SHOW = 'There is nothing to show: make the environment with render_mode="rgb_array".'
 
 Floats = NDArray[np.float64]
 Frame = NDArray[np.uint8]
+T = TypeVar("T")
 
 
-class CataclysmicCartpole(gymnasium.Env[Floats, NDArray[np.floating[Any]]]):
-    """A pole on a cart, whose track tilts, motor weakens and joints wear out as it runs.
+class Episodes(ABC):
+    """Episodes side by side, and all that there is to tell of them. What it returns is the caller's to keep."""
 
-    The observation is [x, theta, x_dot, theta_dot], the action one number in [-1, 1]; beyond, it is clipped. An
-    episode is `terminated` when the pole falls, the cart leaves the track or the action is not a finite number, and
-    `truncated` when its time is over. `info` tells what a policy must not see: the true state, the parameters, what
-    the motor got of the last action (`applied`), the `time` in steps, the `episode_key` that names the episode and,
-    at its end, a sentence as `status`.
+    def __init__(self, task: Task, count: int) -> None:
+        self.task = task
+        self.statuses = np.full(count, WAITING, np.uint8)
+        self.keys = np.zeros(count, np.uint64)
+        self.times = np.zeros(count, np.int64)
 
-    Args:
-        render_mode: None, "rgb_array" or "human".
-        variant: the fields of `Cartpole`: change, parameters, x_limit, partial_observability, actuator_noise,
-            noise_sigma, steps.
+    def start(self, which: int, key: int) -> None:
+        """Starts one of them."""
+        self.begin(which, key)
+        self.statuses[which], self.keys[which], self.times[which] = RUNNING, key, 0
 
-    Raises:
-        ValueError: a field has a value that the task does not know.
-    """
+    def step(self, actions: Floats) -> Floats:
+        """Rewards. Episodes that have ended stay as they are, with the reward 0."""
+        self.times += self.statuses == RUNNING
+        rewards, self.statuses = self.advance(np.ascontiguousarray(actions))
+        return rewards
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
+    def ends(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which have terminated, and which were cut short by the time limit."""
+        truncated = self.statuses == Status.COMPLETED.number
+        return (self.statuses != RUNNING) & ~truncated, truncated
 
-    def __init__(self, *, render_mode: str | None = None, **variant: Any) -> None:
-        self.render_mode = _checked_mode(render_mode, self.metadata["render_modes"])
-        self.task = _task(variant)
-        self.observation_space, self.action_space = _spaces()
-        self._episodes = _Episodes(self.task, 1)
+    def told(self) -> dict[str, NDArray[Any]]:
+        """The columns of `info`; how episodes ended only if some have."""
+        # Not "episode": there Gymnasium's RecordEpisodeStatistics and Stable-Baselines3 put returns and lengths.
+        columns = {**self.truth(), "time": self.times.copy(), "episode_key": self.keys.copy()}
+        if np.any(self.statuses != RUNNING):
+            texts = [None if number == RUNNING else self.ending(number) for number in self.statuses.tolist()]
+            columns["status"] = np.array(texts, object)
+        return columns
+
+    def ending(self, number: int) -> str:
+        """How an episode with this status ended; nothing if it runs."""
+        return self.task.sentence(STATUS[number]) if number in STATUS else ""
+
+    def picture(self, which: int) -> Frame:
+        """One of them as it stands."""
+        if self.statuses[which] == WAITING:
+            raise ResetNeeded("There is no episode to show yet: call reset() before render().")
+        return self.draw(which)
+
+    @abstractmethod
+    def begin(self, which: int, key: int) -> None:
+        """Starts one of them in the native core."""
+
+    @abstractmethod
+    def advance(self, actions: Floats) -> tuple[Floats, NDArray[np.uint8]]:
+        """Rewards and statuses after one step by actions [episode, action]."""
+
+    @abstractmethod
+    def observations(self) -> Floats:
+        """What policies see [episode, observation]."""
+
+    @abstractmethod
+    def truth(self) -> dict[str, NDArray[Any]]:
+        """What policies must not see."""
+
+    @abstractmethod
+    def draw(self, which: int) -> Frame:
+        """A picture [height, width, 3]."""
+
+    def close(self) -> None:  # noqa: B027
+        """Lets go of what drawing needed."""
+
+
+class SingleEnvironment(gymnasium.Env[Floats, NDArray[np.floating[Any]]]):
+    """One episode at a time. Subclasses say which task, which episodes, and how far actions go."""
+
+    episodes_class: ClassVar[type[Episodes]]
+    most_action: ClassVar[float]
+
+    def __init__(self, task: Task, render_mode: str | None) -> None:
+        self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
+        self.task = task
+        self.observation_space, self.action_space = spaces(task, self.most_action)
+        self._episodes = self.episodes_class(task, 1)
         self._window: Window | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
@@ -68,9 +121,9 @@ class CataclysmicCartpole(gymnasium.Env[Floats, NDArray[np.floating[Any]]]):
             seed: where the random keys of this episode and of those after it start from.
             options: {"episode": key} starts the episode of this name instead of a random one.
         """
-        asked = _asked_episodes(options, 1)
+        asked = asked_episodes(options, 1)
         super().reset(seed=seed)
-        self._episodes.start(0, _drawn(self.np_random) if asked is None else asked[0])
+        self._episodes.start(0, drawn(self.np_random) if asked is None else asked[0])
         self._show()
         return self._episodes.observations()[0], self._info()
 
@@ -83,9 +136,9 @@ class CataclysmicCartpole(gymnasium.Env[Floats, NDArray[np.floating[Any]]]):
         if self._episodes.statuses[0] != RUNNING:
             raise ResetNeeded("The episode has ended or not yet started: call reset() before step().")
         given = np.asarray(action, np.float64)
-        if given.size != 1:
-            raise ValueError(f"expected an action of shape (1,), got one of shape {given.shape}")
-        reward = float(self._episodes.step(given.reshape(1))[0])
+        if given.size != self.task.actions:
+            raise ValueError(f"expected an action of shape ({self.task.actions},), got one of shape {given.shape}")
+        reward = float(self._episodes.step(given.reshape(1, -1))[0])
         terminated, truncated = self._episodes.ends()
         self._show()
         return self._episodes.observations()[0], reward, bool(terminated[0]), bool(truncated[0]), self._info()
@@ -101,43 +154,37 @@ class CataclysmicCartpole(gymnasium.Env[Floats, NDArray[np.floating[Any]]]):
 
     def close(self) -> None:
         """Closes the window, if there is one."""
+        self._episodes.close()
         if self._window is not None:
             self._window.close()
 
     def _show(self) -> None:
         if self.render_mode == "human":
-            self._window = self._window or Window(FRAMES_PER_SECOND)
+            self._window = self._window or Window(self.metadata["render_fps"])
             self._window.show(self._episodes.picture(0))
 
     def _info(self) -> dict[str, Any]:
         return {name: column.item() for name, column in self._episodes.told().items()}
 
 
-class CataclysmicCartpoleVector(VectorEnv[Floats, NDArray[np.floating[Any]], NDArray[Any]]):
-    """Many episodes of Cataclysmic Cartpole side by side, each as in `CataclysmicCartpole`.
+class VectorEnvironment(VectorEnv[Floats, NDArray[np.floating[Any]], NDArray[Any]]):
+    """Many episodes side by side, each as in the single environment.
 
     An episode that has ended starts anew in the next step, which ignores its action and gives it the reward 0
     (Gymnasium's `AutoresetMode.NEXT_STEP`). Seeded with `seed`, episode i goes as in a single environment seeded
     with `seed + i`.
-
-    Args:
-        num_envs: how many episodes.
-        render_mode: None or "rgb_array".
-        variant: the fields of `Cartpole`, as in `CataclysmicCartpole`.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": ["rgb_array"],
-        "render_fps": FRAMES_PER_SECOND,
-        "autoreset_mode": AutoresetMode.NEXT_STEP,
-    }
+    episodes_class: ClassVar[type[Episodes]]
+    most_action: ClassVar[float]
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
-    def __init__(self, num_envs: int = 1, *, render_mode: str | None = None, **variant: Any) -> None:
-        self.render_mode = _checked_mode(render_mode, self.metadata["render_modes"])
-        self.task = _task(variant)
+    def __init__(self, task: Task, num_envs: int, render_mode: str | None) -> None:
+        self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
+        self.task = task
         self.num_envs = num_envs
-        self._episodes = _Episodes(self.task, num_envs)
-        self.single_observation_space, self.single_action_space = _spaces()
+        self._episodes = self.episodes_class(task, num_envs)
+        self.single_observation_space, self.single_action_space = spaces(task, self.most_action)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         sources = [np_random() for _ in range(num_envs)]
@@ -152,10 +199,10 @@ class CataclysmicCartpoleVector(VectorEnv[Floats, NDArray[np.floating[Any]], NDA
             seed: a number, of which episode i gets `seed + i`, or one for each episode.
             options: {"episode": keys} starts the episodes of these names, one for each, instead of random ones.
         """
-        asked = _asked_episodes(options, self.num_envs)
+        asked = asked_episodes(options, self.num_envs)
         self._seed(seed)
         for i in range(self.num_envs):
-            self._episodes.start(i, _drawn(self._generators[i]) if asked is None else asked[i])
+            self._episodes.start(i, drawn(self._generators[i]) if asked is None else asked[i])
         return self._episodes.observations(), self._info()
 
     def step(self, actions: ArrayLike) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
@@ -163,12 +210,13 @@ class CataclysmicCartpoleVector(VectorEnv[Floats, NDArray[np.floating[Any]], NDA
         if self._episodes.statuses[0] == WAITING:
             raise ResetNeeded("No episode has started yet: call reset() before step().")
         given = np.asarray(actions, np.float64)
-        if given.shape not in ((self.num_envs, 1), (self.num_envs,)):
-            raise ValueError(f"expected actions of shape ({self.num_envs}, 1), got an array of shape {given.shape}")
+        shape = (self.num_envs, self.task.actions)
+        if given.shape != shape and (self.task.actions != 1 or given.shape != shape[:1]):
+            raise ValueError(f"expected actions of shape {shape}, got an array of shape {given.shape}")
         over = np.flatnonzero(self._episodes.statuses != RUNNING)
-        rewards = self._episodes.step(given.reshape(self.num_envs))
+        rewards = self._episodes.step(given.reshape(shape))
         for i in over.tolist():
-            self._episodes.start(i, _drawn(self._generators[i]))
+            self._episodes.start(i, drawn(self._generators[i]))
         return self._episodes.observations(), rewards, *self._episodes.ends(), self._info()
 
     def render(self) -> tuple[Frame, ...] | None:
@@ -207,74 +255,31 @@ class CataclysmicCartpoleVector(VectorEnv[Floats, NDArray[np.floating[Any]], NDA
         return columns | masks
 
 
-class _Episodes:
-    """Episodes side by side, and all that there is to tell of them. What it returns is the caller's to keep."""
-
-    def __init__(self, task: Cartpole, count: int) -> None:
-        self.task = task
-        self.statuses = np.full(count, WAITING, np.uint8)
-        self.keys = np.zeros(count, np.uint64)
-        self.times = np.zeros(count, np.int64)
-        self._core = core.CartpoleStepper(task.native, count)
-
-    def start(self, which: int, key: int) -> None:
-        self._core.start(which, key)
-        self.statuses[which], self.keys[which], self.times[which] = RUNNING, key, 0
-
-    def step(self, actions: Floats) -> Floats:
-        """Rewards. Episodes that have ended stay as they are, with the reward 0."""
-        self.times += self.statuses == RUNNING
-        rewards, self.statuses = self._core.step(np.ascontiguousarray(actions))
-        return rewards
-
-    def observations(self) -> Floats:
-        return self._core.observations()
-
-    def ends(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which have terminated, and which were cut short by the time limit."""
-        truncated = self.statuses == Status.COMPLETED.number
-        return (self.statuses != RUNNING) & ~truncated, truncated
-
-    def told(self) -> dict[str, NDArray[Any]]:
-        """The columns of `info`; how episodes ended only if some have."""
-        truth = self._core.truth()
-        columns: dict[str, NDArray[Any]] = {name: truth[:, at].copy() for name, at in TOLD.items()}
-        # Not "episode": there Gymnasium's RecordEpisodeStatistics and Stable-Baselines3 put returns and lengths.
-        columns |= {"time": self.times.copy(), "episode_key": self.keys.copy()}
-        if np.any(self.statuses != RUNNING):
-            texts = [None if number == RUNNING else STATUS[number].text for number in self.statuses.tolist()]
-            columns["status"] = np.array(texts, object)
-        return columns
-
-    def picture(self, which: int) -> Frame:
-        if self.statuses[which] == WAITING:
-            raise ResetNeeded("There is no episode to show yet: call reset() before render().")
-        truth = dict(zip(TRUTH, self._core.truth()[which].tolist(), strict=True))
-        ended = STATUS.get(int(self.statuses[which]))
-        return scene(truth, self.task, int(self.times[which]), note=ended.text if ended else "")
-
-
-def _task(variant: dict[str, Any]) -> Cartpole:
-    known = [field.name for field in fields(Cartpole)]
+def task_of(kind: type[T], variant: dict[str, Any]) -> T:
+    """A task with some fields given by keywords."""
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for name in variant:
         if name not in known:
             raise TypeError(f"expected keywords among {', '.join(known)}, got {name!r}.{did_you_mean(name, known)}")
-    return Cartpole(**variant)
+    return kind(**variant)
 
 
-def _checked_mode(mode: str | None, known: Sequence[str]) -> str | None:
+def checked_mode(mode: str | None, known: Sequence[str]) -> str | None:
+    """The render mode, if it is one."""
     if mode is not None and mode not in known:
         raise ValueError(f"render_mode must be None or {' or '.join(known)}, not {mode!r}.{did_you_mean(mode, known)}")
     return mode
 
 
-def _spaces() -> tuple[Box[np.float64], Box[np.floating[Any]]]:
+def spaces(task: Task, most_action: float) -> tuple[Box[np.float64], Box[np.floating[Any]]]:
+    """Of observations and of actions."""
     # Observations are float64, so that a program acts here exactly as in the native rollout. Actions are float32 as
     # learners expect, but a float64 action is taken as it is. Speeds have no bound.
-    return Box(-np.inf, np.inf, (Cartpole.observations,), np.float64), Box(-1.0, 1.0, (Cartpole.actions,), np.float32)
+    observation = Box(-np.inf, np.inf, (task.observations,), np.float64)
+    return observation, Box(-most_action, most_action, (task.actions,), np.float32)
 
 
-def _asked_episodes(options: dict[str, Any] | None, count: int) -> list[int] | None:
+def asked_episodes(options: dict[str, Any] | None, count: int) -> list[int] | None:
     """The keys in the options of `reset`, or None for random ones."""
     if not options:
         return None
@@ -287,5 +292,6 @@ def _asked_episodes(options: dict[str, Any] | None, count: int) -> list[int] | N
     return keys
 
 
-def _drawn(generator: np.random.Generator) -> int:
+def drawn(generator: np.random.Generator) -> int:
+    """The key of a random episode."""
     return int(generator.integers(2**63))

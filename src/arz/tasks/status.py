@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import enum
-import math
-
-from arz.native import core
 
 
 class Status(enum.Enum):
-    """How an episode ended. `text` is a sentence."""
+    """How an episode ended. Each task has a sentence for it."""
 
-    COMPLETED = (1, "The episode lasted to its end.")
-    FELL = (2, f"The pole fell beyond {math.degrees(core.CARTPOLE_ANGLE_LIMIT):.0f} degrees.")
-    LEFT_TRACK = (3, "The cart left the track.")
-    ACTION_NOT_FINITE = (4, "The policy gave an action that is not a finite number.")
+    COMPLETED = 1
+    FELL = 2
+    LEFT_TRACK = 3
+    ACTION_NOT_FINITE = 4
 
-    def __init__(self, number: int, text: str) -> None:
-        self.number = number
-        self.text = text
+    @property
+    def number(self) -> int:
+        """As the native core counts them."""
+        return self.value
 
 
 STATUS = {status.number: status for status in Status}

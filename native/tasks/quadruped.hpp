@@ -1,0 +1,93 @@
+// Laikago leg-breaking: walk at 1 m/s while, at some step, one leg loses all its torque (paper, "Quadruped Robot").
+//
+//   reward = 1 - 2 |v - 1| - || a(t) - a(t-1) ||,    v: forward velocity; a: the action, clipped
+//
+// A control step is 10 ms. In step t the policy sees the state; the motors pull to its action for ten physics steps;
+// reward and end are those of the new state. A leg that breaks at step t has no torque in it and after.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "physics/laikago_model.hpp"
+#include "random.hpp"
+#include "tasks/status.hpp"
+
+namespace arz {
+
+inline constexpr int kRandom = -2, kNoLeg = -1;
+
+struct QuadrupedSettings {
+  int leg = kRandom;         // which leg breaks: its number, none, or a random one in each episode
+  int break_step = kRandom;  // when, or a random step of each episode
+  int steps = 1000;
+};
+
+// Which leg breaks, and when; an episode without one breaks none after its end.
+struct Break {
+  int leg, step;
+};
+inline Break break_of(const QuadrupedSettings& settings, std::uint64_t key) {
+  Stream stream(key);
+  const int leg = static_cast<int>(stream.below(physics::laikago::kLegs));
+  const int step = static_cast<int>(stream.below(settings.steps));
+  if (settings.leg == kNoLeg) return {kNoLeg, settings.steps};
+  return {settings.leg == kRandom ? leg : settings.leg, settings.break_step == kRandom ? step : settings.break_step};
+}
+
+// One episode, on a robot in some slot.
+class Quadruped {
+ public:
+  static constexpr int kObservations = 37, kActions = physics::laikago::kJoints;
+  static constexpr double kActionLimit = .4, kSpeed = 1.0, kLeastUp = .6, kLeastHeight = .2, kMostHeight = 5.0,
+                          kMostAside = 3.0;
+  enum Entry { kQuaternion = 0, kPosition = 4, kJoint = 7, kAngular = 19, kLinear = 22, kJointVelocity = 25 };
+
+  Status status() const { return status_; }
+  double total() const { return total_; }
+  double reward() const { return reward_; }
+  double action(int joint) const { return previous_[joint]; }  // the last one, clipped
+
+  // Hands an action over to the robot; element j of it lies at action[j * stride].
+  template <class Robots>
+  void act(Robots& robots, int slot, const double* action, std::ptrdiff_t stride) {
+    double change = 0.0;
+    for (int j = 0; j < kActions; ++j) {
+      double wanted = action[j * stride];
+      if (!std::isfinite(wanted)) status_ = Status::action_not_finite, wanted = 0.0;
+      wanted = std::clamp(wanted, -kActionLimit, kActionLimit);
+      change += (wanted - previous_[j]) * (wanted - previous_[j]);
+      previous_[j] = wanted;
+      robots.set_target(slot, j, wanted);
+    }
+    change_ = std::sqrt(change);
+  }
+
+  // After the robot has moved: reward and end.
+  template <class Robots>
+  void judge(const Robots& robots, int slot) {
+    const double speed = robots.state(slot, kLinear);
+    const double x = robots.state(slot, kQuaternion), y = robots.state(slot, kQuaternion + 1);
+    const double up = 1.0 - 2.0 * (x * x + y * y), height = robots.state(slot, kPosition + 2);
+    const double aside = robots.state(slot, kPosition + 1);
+    reward_ = 1.0 - 2.0 * std::fabs(speed - kSpeed) - change_;
+    if (!(up >= kLeastUp && height >= kLeastHeight && height <= kMostHeight && std::isfinite(reward_))) {
+      if (status_ == Status::running) status_ = Status::fell;
+      if (!std::isfinite(reward_)) reward_ = -1.0;
+    } else if (!(std::fabs(aside) <= kMostAside) && status_ == Status::running) {
+      status_ = Status::left_track;
+    }
+    total_ += reward_;
+  }
+  void complete() {
+    if (status_ == Status::running) status_ = Status::completed;
+  }
+
+ private:
+  Status status_ = Status::running;
+  double total_ = 0.0, reward_ = 0.0, change_ = 0.0;
+  double previous_[kActions] = {};
+};
+
+}  // namespace arz

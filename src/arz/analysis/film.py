@@ -1,0 +1,118 @@
+"""Films as GIF or MP4: a row of pictures, in real time, that stands still at the end for a moment."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+LAST_SECONDS = 2
+GIF_COLOURS = 128
+
+Picture = NDArray[np.uint8]
+
+
+def write_film(
+    path: Path,
+    steps: Sequence[int],
+    picture: Callable[[int], Picture],
+    samples: Sequence[int],
+    rate: float,
+    advance: Callable[[int, int], None] | None = None,
+) -> None:
+    """Writes a film by the suffix of the path; all of it or nothing.
+
+    Args:
+        path: where to.
+        steps: of which the pictures are, equally far apart but for the last.
+        picture: the picture [height, width, 3] of a step.
+        samples: steps whose pictures together have all the colours of the film.
+        rate: pictures per second.
+        advance: is told after each picture how many are done, and how many there will be.
+
+    Raises:
+        ValueError: the suffix or the folder is wrong, or MP4 needs an extra.
+    """
+    write = _write_gif if kind_of(path, ("gif", "mp4"), "film") == "gif" else _write_mp4
+
+    def pictures() -> Iterator[Picture]:
+        for done, step in enumerate(steps, 1):
+            yield picture(step)
+            if advance is not None:
+                advance(done, len(steps))
+
+    with whole_file(path) as beside:
+        write(beside, pictures(), [picture(step) for step in samples], rate)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A place to write to, which becomes `path` if all goes well, and vanishes otherwise.
+
+    Raises:
+        ValueError: there is no folder to write into.
+    """
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into; create it first.")
+    beside = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+    try:
+        yield beside
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def kind_of(path: Path, kinds: tuple[str, ...], what: str) -> str:
+    """The kind of file that a path asks for by its suffix, in lower case and without the dot.
+
+    Raises:
+        ValueError: it is not among the kinds.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in kinds:
+        names = ", ".join(f".{name}" for name in kinds[:-1]) + f" or .{kinds[-1]}"
+        raise ValueError(f"the name of a {what} must end in {names}, not {path.suffix!r} as in {path.name!r}.")
+    return kind
+
+
+def _write_gif(path: Path, pictures: Iterator[Picture], samples: list[Picture], rate: float) -> None:
+    from PIL import Image
+
+    # One palette for all pictures, of the colours that they really have, and no dithering: what stands still stays
+    # equal, and costs nothing.
+    packed = np.concatenate(samples).reshape(-1, 3).astype(np.uint32) @ np.array([1, 256, 65536], np.uint32)
+    colours, counts = np.unique(packed, return_counts=True)
+    common = colours[np.argsort(-counts, kind="stable")[:GIF_COLOURS]].astype("<u4")
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(common.view(np.uint8).reshape(-1, 4)[:, :3].tobytes())
+    reduced = [Image.fromarray(each).quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures]
+    # GIF counts in hundredths of a second: rounding the time of each picture, not its duration, keeps time in the long
+    # run. Many programs do not show less than two.
+    times = [round(100 * number / rate) for number in range(len(reduced))]
+    durations = [10 * max(2, after - before) for before, after in pairwise(times)] + [1000 * LAST_SECONDS]
+    reduced[0].save(
+        path, format="GIF", save_all=True, append_images=reduced[1:], duration=durations, loop=0, optimize=True
+    )
+
+
+def _write_mp4(path: Path, pictures: Iterator[Picture], samples: list[Picture], rate: float) -> None:
+    try:
+        from imageio_ffmpeg import write_frames
+    except ImportError:
+        raise ValueError('writing MP4 needs imageio-ffmpeg; install it with: pip install "arz[video]"') from None
+    height, width, _ = samples[0].shape
+    writer = write_frames(str(path), (width, height), fps=rate, macro_block_size=2, ffmpeg_log_level="error")
+    writer.send(None)
+    try:
+        for each in pictures:
+            writer.send(np.ascontiguousarray(each))
+        for _ in range(round(LAST_SECONDS * rate)):
+            writer.send(np.ascontiguousarray(each))
+    finally:
+        writer.close()

@@ -1,0 +1,125 @@
+"""What happened in an episode of the quadruped: a film of it, and a drawing over time, with the break marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.analysis.figures import BLACK, BLUE, GREY, ORANGE, VERMILION, new_figure, plain
+from arz.analysis.film import kind_of, write_film
+from arz.tasks.quadruped import LEGS, NUMBERS, STATE, STEP
+from arz.tasks.rendering import Camera
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Rows = Mapping[str, NDArray[np.float64]]
+"""The record of one episode: name -> [step], NaN after the end. A row of what `arz.evaluate.record` returns."""
+
+
+def length(rows: Rows) -> int:
+    """How many steps the episode lasted."""
+    return int(np.count_nonzero(~np.isnan(rows["reward"])))
+
+
+def broken(rows: Rows) -> tuple[str, int] | None:
+    """Which leg broke, and at which step; nothing if none did."""
+    for leg in LEGS:
+        steps = np.flatnonzero(rows[f"{leg} works"] == 0.0)
+        if len(steps):
+            return leg, int(steps[0])
+    return None
+
+
+def film(
+    rows: Rows,
+    path: str | Path,
+    *,
+    every: int = 4,
+    title: str = "",
+    ending: str = "",
+    advance: Callable[[int, int], None] | None = None,
+) -> None:
+    """Writes a film of an episode as GIF or MP4; the broken leg is red.
+
+    Args:
+        rows: the record of one episode: name -> [step], NaN after the end.
+        path: where to.
+        every: how many steps there are from picture to picture; 4 gives 25 pictures per second.
+        title: shown at the beginning of the line of words.
+        ending: how the episode ended, shown at the end.
+        advance: is told after each picture how many are done, and how many there will be.
+
+    Raises:
+        ValueError: the suffix or the folder is wrong, MP4 needs an extra, or MuJoCo is not there.
+    """
+    path = Path(path)
+    kind_of(path, ("gif", "mp4"), "film")
+    states = np.stack([rows[name] for name in STATE], axis=1)
+    last, found = length(rows) - 1, broken(rows)
+    steps = [*range(0, last, every), last]
+    camera = Camera()
+
+    def picture(step: int) -> NDArray[np.uint8]:
+        is_broken = found is not None and step >= found[1]
+        words = [title, f"{step * STEP:4.1f} s", f"return {np.sum(rows['reward'][: step + 1]):.0f}"]
+        words += [f"{found[0]} is broken" if found and is_broken else "", ending if step == last else ""]
+        leg = found[0] if found and is_broken else ""
+        return camera.picture(states[step], leg, "   ".join(word for word in words if word))
+
+    samples = [*steps[:: max(1, len(steps) // 6)], last]
+    try:
+        write_film(path, steps, picture, samples, 1 / (STEP * every), advance)
+    finally:
+        camera.close()
+
+
+def walk_figure(rows: Rows, title: str, *, ending: str = "") -> Figure:
+    """One episode over time: speed, way, height, and what each joint is told, with the break marked."""
+    steps, total, found = length(rows), len(rows["reward"]), broken(rows)
+    time = np.arange(steps) * STEP
+    figure = new_figure(7.2, title)
+    speed, way, pose, action = figure.subplots(4, 1, sharex=True, gridspec_kw={"height_ratios": [1.2, 1, 1, 2.4]})
+    speed.plot(time, rows["velocity x"][:steps], color=GREY, linewidth=0.7, label="at each step")
+    speed.plot(time, _smooth(rows["velocity x"][:steps]), color=BLACK, linewidth=1.6, label="over 0.5 s")
+    speed.axhline(1.0, color=BLUE, linestyle="--", linewidth=1, label="wanted")
+    plain(speed, "forward\nspeed (m/s)")
+    way.plot(time, rows["position x"][:steps], color=BLACK, linewidth=1.6, label="forward")
+    way.plot(time, rows["position y"][:steps], color=ORANGE, linewidth=1.6, label="aside (left)")
+    plain(way, "way (m)")
+    pose.plot(time, rows["position z"][:steps], color=BLACK, linewidth=1.4, label="height (m)")
+    upright = 1 - 2 * (rows["quaternion x"][:steps] ** 2 + rows["quaternion y"][:steps] ** 2)
+    pose.plot(time, upright, color=ORANGE, linewidth=1.4, label="upright (1 is level)")
+    pose.set_ylim(0, 1.05)
+    plain(pose, "trunk")
+    names = [f"{leg} {joint}" for leg in LEGS for joint in NUMBERS["joint_names"]]
+    told = np.stack([rows[f"{name} action"][:steps] for name in names])
+    most = NUMBERS["action_limit"]
+    extent = (0.0, steps * STEP, len(names) - 0.5, -0.5)
+    shown = action.imshow(
+        told, aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most, extent=extent, interpolation="none"
+    )
+    action.set_yticks(range(len(names)), names, fontsize=8)
+    figure.colorbar(shown, ax=action, label="action (rad)", pad=0.01)
+    action.set_xlabel("time (s)")
+    if found is not None:
+        for panel in (speed, way, pose, action):
+            panel.axvline(found[1] * STEP, color=VERMILION, linewidth=1.8)
+        speed.text(found[1] * STEP, 1.04, f" {found[0]} breaks", color=VERMILION, transform=speed.get_xaxis_transform())
+    if steps < total:
+        words = ending or "The episode ended."
+        action.text(steps * STEP, 1.02, words, ha="right", va="bottom", transform=action.get_xaxis_transform())
+    action.set_xlim(0, steps * STEP)
+    return figure
+
+
+def _smooth(values: NDArray[np.float64], window: int = 50) -> NDArray[np.float64]:
+    """The mean over the steps around each."""
+    sums = np.cumsum(np.concatenate([[0.0], values]))
+    at = np.arange(len(values))
+    low, high = np.maximum(at - window // 2, 0), np.minimum(at + window // 2, len(values) - 1) + 1
+    return np.asarray((sums[high] - sums[low]) / (high - low))

@@ -1,0 +1,306 @@
+"""What the searches share: islands and their lives, three sets of episodes, the cache, champions and restarts.
+
+Several populations (`islands`) evolve side by side. Each lives until it is stuck, then begins a new life. Their
+children are scored together, so that there is work for every worker.
+
+Three disjoint sets of episodes: the *fitness* episodes, on which children are scored and which can be drawn anew now
+and then; the *selection* episodes, on which the best of each island are compared to find the champion; and the test
+episodes, which the search never sees. A score may consist of several objectives; the first one is the *fitness*, by
+which champions are chosen.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.search.cache import ScoreCache
+from arz.search.problem import G, Problem
+from arz.streams import keys
+
+NO_PARENT = -1
+MAX_CACHE = 100_000_000
+MAX_ISLANDS = 10_000
+
+
+@dataclass(frozen=True)
+class SharedSettings:
+    """How to search: what all searches have.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    islands: int = 4
+    """Populations that evolve side by side."""
+    population: int = 200
+    """Individuals that are alive at a time on each island."""
+    episodes: int = 8
+    """Episodes that give a child its fitness."""
+    resample_every: int = 1000
+    """Draw new fitness episodes after this many children of each island; 0 keeps the first ones."""
+    rescore: bool = False
+    """Score the population again on new fitness episodes."""
+    restart_after: int = 50_000
+    """Start an island anew when its best has not improved for this many of its children; 0 never does."""
+    restart_improvement: float = 1.0
+    """What counts as an improvement."""
+    select_every: int = 1000
+    """After this many children of each island the best of each are tried as champions."""
+    select_top: int = 2
+    """How many of the best are tried."""
+    selection_episodes: int = 100
+    """Episodes that decide who is champion."""
+    cache: int = 100_000
+    """Scores to remember; 0 scores everything."""
+    functional_cache: bool = False
+    """Take genomes that act alike on fixed observations for equal: more hits, and some of them false."""
+
+    LEAST: ClassVar[dict[str, int]] = {
+        "islands": 1,
+        "population": 2,
+        "episodes": 1,
+        "select_every": 1,
+        "select_top": 1,
+        "selection_episodes": 1,
+    }
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            least = self.LEAST.get(name, 0)
+            if isinstance(value, int) and not isinstance(value, bool) and not least <= value < 2**31:
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {value}")
+        if self.cache > MAX_CACHE:
+            raise ValueError(f"cache must be at most {MAX_CACHE}, not {self.cache}")
+        if self.islands > MAX_ISLANDS:
+            raise ValueError(f"islands must be at most {MAX_ISLANDS}, not {self.islands}")
+        if not self.restart_improvement >= 0:
+            raise ValueError(f"restart_improvement must be 0 or more, not {self.restart_improvement}")
+
+
+@dataclass
+class Counters:
+    """Where a search stands: all that it remembers beside the populations, their lives, the champion and the cache."""
+
+    evaluations: int = 0
+    """Genomes that got a fitness."""
+    steps: int = 0
+    """Steps of the task that were simulated."""
+    hits: int = 0
+    """Genomes whose fitness was known from the cache."""
+    restarts: int = 0
+    """Each begins a new life on its island."""
+    selected_at: int = 0
+    """The last selection, in children of each island."""
+    champion: int = -1
+    """The number of the champion; -1 before there is one."""
+    champion_score: float = -np.inf
+    """Its score on the selection episodes."""
+    champion_fitness: float = -np.inf
+    """Its fitness when it was chosen."""
+
+
+@dataclass
+class Life:
+    """What is remembered of an island beside its population."""
+
+    number: int
+    """How many lives began before, on all islands."""
+    is_begun: bool = False
+    """If not, it begins with the next batch."""
+    best: float = -np.inf
+    """The best selection score."""
+    improved_to: float = -np.inf
+    """The score that last counted as an improvement..."""
+    improved_at: int = 0
+    """...and when that was, in children of each island."""
+
+
+@dataclass(frozen=True)
+class Births:
+    """The individuals of one batch, in the order of their numbers."""
+
+    first: int
+    """The number of the first; the others follow."""
+    parents: NDArray[np.int64]
+    """The numbers of their parents; `NO_PARENT` for random ones."""
+    mutations: NDArray[np.uint8]
+    fitness: NDArray[np.float64]
+    lives: NDArray[np.int64]
+    """The number of the life into which each was born."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """How the search stands after a selection."""
+
+    evaluations: int
+    steps: int
+    hits: int
+    restarts: int
+    best_fitness: float
+    """Of all who live."""
+    mean_fitness: float
+    life_score: float
+    """The best selection score of the present lives."""
+    champion_score: float
+    """The best selection score so far."""
+    champion: int
+
+
+@dataclass
+class Evolution(ABC, Generic[G]):
+    """A search. `advance` does one batch.
+
+    Args:
+        problem: what is searched.
+        settings: how.
+        seed: what all random numbers come from.
+    """
+
+    problem: Problem[G]
+    settings: SharedSettings
+    seed: int
+    counters: Counters = field(default_factory=Counters)
+    population: G | None = None
+    """The living, island by island; None before the first batch."""
+    objectives: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 1)))
+    """Their scores [living, objectives]."""
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The number of each of the living: how many were scored before it."""
+    champion: G | None = None
+
+    def __post_init__(self) -> None:
+        self.lives = [Life(number) for number in range(self.settings.islands)]
+        self.cache = ScoreCache(self.settings.cache, self.problem.objectives)  # on the current fitness episodes
+        self.objectives = np.zeros((0, self.problem.objectives))
+        self._episodes = (-1, np.zeros(0, np.uint64))
+        self._hits = 0  # of the last scores
+        indices = np.arange(self.settings.selection_episodes)
+        self._selection_episodes = self.problem.spread(keys(self.seed, "selection episodes", indices))
+
+    @property
+    def fitness(self) -> NDArray[np.float64]:
+        """The first objective of the living."""
+        return self.objectives[:, 0]
+
+    # ---- one batch ----
+
+    def advance(self) -> tuple[Births, Metrics | None]:
+        """Scores one batch of new individuals; the metrics when a selection was due."""
+        births = self._breed()
+        metrics = None
+        if self._clock - self.counters.selected_at >= self.settings.select_every:
+            metrics = self._select()
+            self._end_lives()
+        return births, metrics
+
+    @abstractmethod
+    def _breed(self) -> Births:
+        """One batch of new individuals enters the populations, and others leave."""
+
+    @property
+    def _clock(self) -> int:
+        """How many children each island had, about: a new life begins with more of them."""
+        return self.counters.evaluations // self.settings.islands
+
+    def _begin_lives(self) -> tuple[int, ...]:
+        """The islands where a life begins with this batch."""
+        new = tuple(k for k, life in enumerate(self.lives) if not life.is_begun)
+        for k in new:
+            self.lives[k].is_begun, self.lives[k].improved_at = True, self._clock
+        return new
+
+    def _life_numbers(self, islands: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.array([life.number for life in self.lives])[islands]
+
+    # ---- scores ----
+
+    @property
+    def _episode_set(self) -> int:
+        """The number of the current set of fitness episodes."""
+        every = self.settings.resample_every
+        return self._clock // every if every else 0
+
+    def _fitness_episodes(self, number: int) -> NDArray[np.uint64]:
+        if self._episodes[0] != number:
+            indices = number * self.settings.episodes + np.arange(self.settings.episodes)
+            self._episodes = (number, self.problem.spread(keys(self.seed, "fitness episodes", indices)))
+        return self._episodes[1]
+
+    def _compute(
+        self, genomes: G, episodes: NDArray[np.uint64], positions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scores those at these positions."""
+        chosen = genomes if len(positions) == len(genomes) else genomes.take(positions)
+        return self.problem.score(chosen, episodes)
+
+    def _score(self, genomes: G) -> NDArray[np.float64]:
+        """The objectives of each, as known from the cache or found now."""
+        episodes = self._fitness_episodes(self._episode_set)
+
+        def compute(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            return self._compute(genomes, episodes, positions)
+
+        if self.settings.cache:
+            objectives, steps, hits = self.cache.score(self.problem.fingerprints(genomes), compute)
+        else:
+            objectives, spent = compute(np.arange(len(genomes)))
+            steps, hits = float(spent.sum()), 0
+        self.counters.steps += int(steps)
+        self._hits = hits
+        return objectives
+
+    def _renew_episodes(self, before: int) -> None:
+        """Forgets scores on the episodes of the set `before`, if another one is current."""
+        if self._episode_set != before:
+            self.cache.clear()
+            if self.settings.rescore:
+                assert self.population is not None
+                self.objectives = self._score(self.population)
+
+    # ---- champions and restarts ----
+
+    def _select(self) -> Metrics:
+        """Tries the best of each island as champions."""
+        assert self.population is not None
+        count, islands = self.counters, self.settings.islands
+        count.selected_at = self._clock
+        top = np.argsort(-self.fitness.reshape(islands, -1), axis=1, kind="stable")[:, : self.settings.select_top]
+        best = (top + np.arange(islands)[:, None] * self.settings.population).ravel()
+        objectives, steps = self.problem.score(self.population.take(best), self._selection_episodes)
+        scores = objectives[:, 0]
+        count.steps += int(steps.sum())
+        for life, score in zip(self.lives, scores.reshape(islands, -1).max(axis=1).tolist(), strict=True):
+            life.best = max(life.best, score)
+            if score > life.improved_to + self.settings.restart_improvement:
+                life.improved_at, life.improved_to = self._clock, score
+        winner = int(np.argmax(scores))
+        if scores[winner] > count.champion_score:
+            count.champion_score = float(scores[winner])
+            count.champion = int(self.numbers[best[winner]])
+            count.champion_fitness = float(self.fitness[best[winner]])
+            self.champion = self.population.take(best[winner : winner + 1])
+        return Metrics(
+            evaluations=count.evaluations,
+            steps=count.steps,
+            hits=count.hits,
+            restarts=count.restarts,
+            best_fitness=float(self.fitness.max()),
+            mean_fitness=float(self.fitness.mean()),
+            life_score=max(life.best for life in self.lives),
+            champion_score=count.champion_score,
+            champion=count.champion,
+        )
+
+    def _end_lives(self) -> None:
+        """Where an island is stuck, a new life begins with the next batch."""
+        patience = self.settings.restart_after
+        for k, life in enumerate(self.lives):
+            if patience and self._clock - life.improved_at >= patience:
+                self.lives[k] = Life(self.settings.islands + self.counters.restarts)
+                self.counters.restarts += 1

@@ -1,0 +1,151 @@
+"""NSGA-II: of parents and children the least dominated stay, and of those the least crowded (Deb et al. 2002).
+
+The paper's search for the quadruped (section "Multi-Objective Search"): 100 parents, 1000 children, crossover then
+mutation. A generation is scored at once, so the result does not depend on the number of workers. Islands live side by
+side and never mix; each begins with random individuals, more of them than will live.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.native import core
+from arz.search import pareto
+from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
+from arz.search.problem import CrossingProblem, G
+from arz.streams import keys
+
+
+@dataclass(frozen=True)
+class Nsga2Settings(SharedSettings):
+    """How to search.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    islands: int = 1
+    population: int = 100
+    episodes: int = 32
+    resample_every: int = 0
+    restart_after: int = 0
+    children: int = 1000
+    """Children of an island in each generation."""
+    initial: int = 1000
+    """Random individuals with which a life begins."""
+    unique: bool = False
+    """Of individuals with equal scores only the oldest may stay."""
+
+    LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "children": 1, "initial": 2}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.initial < self.population:
+            raise ValueError(f"initial must be at least the population of {self.population}, not {self.initial}")
+
+
+@dataclass(frozen=True)
+class Front:
+    """Those on an island that nothing dominates, after a generation."""
+
+    evaluations: int
+    island: int
+    numbers: NDArray[np.int64]
+    objectives: NDArray[np.float64]
+
+
+@dataclass
+class Nsga2(Evolution[G]):
+    """An NSGA-II. `advance` does one generation; the living are in the order in which they are preferred, best first.
+
+    (With `unique` an island may hold fewer than `population` individuals that differ; the rest are copies.)
+    """
+
+    problem: CrossingProblem[G]
+    settings: Nsga2Settings
+
+    def fronts(self) -> list[Front]:
+        """The present front of each island."""
+        size, found = self.settings.population, []
+        for island in range(len(self.numbers) // size):
+            here = slice(island * size, (island + 1) * size)
+            is_first = pareto.ranks(self.objectives[here]) == 0
+            _, once = np.unique(self.objectives[here][is_first], axis=0, return_index=True)
+            numbers, objectives = self.numbers[here][is_first][once], self.objectives[here][is_first][once]
+            found.append(Front(self.counters.evaluations, island, numbers, objectives))
+        return found
+
+    def _breed(self) -> Births:
+        """A generation: random individuals where a life begins (numbered first), children elsewhere."""
+        settings, count = self.settings, self.counters
+        new = self._begin_lives()
+        old = tuple(k for k in range(settings.islands) if k not in new)
+        islands = np.repeat([*new, *old], [settings.initial] * len(new) + [settings.children] * len(old))
+        numbers = count.evaluations + np.arange(len(islands))
+        first_bred = len(new) * settings.initial
+        genomes = self.problem.random(keys(self.seed, "random", numbers[:first_bred])) if new else None
+        parents, mutations = np.full(len(numbers), NO_PARENT), np.zeros(len(numbers), np.uint8)
+        if old:
+            assert self.population is not None
+            children, winners, mutations[first_bred:] = self._children(numbers[first_bred:], islands[first_bred:])
+            parents[first_bred:] = self.numbers[winners]
+            genomes = children if genomes is None else genomes + children
+        assert genomes is not None
+        episode_set = self._episode_set
+        objectives = self._score(genomes)
+        count.hits += self._hits
+        count.evaluations += len(genomes)
+        self._enter(genomes, objectives, numbers, islands, new)
+        self._renew_episodes(episode_set)
+        return Births(int(numbers[0]), parents, mutations, objectives[:, 0], self._life_numbers(islands))
+
+    def _children(
+        self, numbers: NDArray[np.int64], islands: NDArray[np.int64]
+    ) -> tuple[G, NDArray[np.int64], NDArray[np.uint8]]:
+        """Crossover of two winners of tournaments of two, then mutation; and who the first parents are."""
+        assert self.population is not None
+        place = -np.arange(len(self.numbers), dtype=np.float64)  # the living are in order: the earlier, the better
+        size = self.settings.population
+        first, second = (
+            core.tournaments(keys(self.seed, f"{which} parent", numbers), islands, place, size, 2)
+            for which in ("first", "second")
+        )
+        crossed = self.problem.cross(self.population, first, second, keys(self.seed, "crossover", numbers))
+        children, mutations = self.problem.vary(crossed, np.arange(len(numbers)), keys(self.seed, "child", numbers))
+        return children, first, mutations
+
+    def _enter(
+        self,
+        genomes: G,
+        objectives: NDArray[np.float64],
+        numbers: NDArray[np.int64],
+        islands: NDArray[np.int64],
+        new: tuple[int, ...],
+    ) -> None:
+        """Of the living and the newcomers of each island the best stay; of an old life, none."""
+        size = self.settings.population
+        living = np.repeat(np.arange(len(self.numbers) // size), size)
+        living[np.isin(living, new)] = -1
+        everyone = genomes if self.population is None else self.population + genomes
+        scores, all_numbers = np.concatenate([self.objectives, objectives]), np.concatenate([self.numbers, numbers])
+        homes = np.concatenate([living, islands])
+        stay = []
+        for island in range(self.settings.islands):
+            members = np.flatnonzero(homes == island)
+            best = members[self._best(scores[members], size)]
+            stay.append(best)
+        survivors = np.concatenate(stay)
+        self.population = everyone.take(survivors)
+        self.objectives, self.numbers = scores[survivors], all_numbers[survivors]
+
+    def _best(self, objectives: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+        if not self.settings.unique:
+            return pareto.best_first(objectives)[:count]
+        _, once = np.unique(objectives, axis=0, return_index=True)
+        once.sort()
+        chosen = once[pareto.best_first(objectives[once])[:count]]
+        return np.resize(chosen, count)

@@ -1,0 +1,154 @@
+"""The Laikago in MuJoCo: the referee, made from the same numbers as our own simulator.
+
+`model_xml` is plain MJCF that any MuJoCo can load. `engine` drives it natively, without the GIL. MuJoCo is an extra
+(`pip install arz[mujoco]`) and is imported only here and in `rendering`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arz.native import core
+
+NUMBERS: dict[str, Any] = core.LAIKAGO
+LEGS: tuple[str, ...] = tuple(NUMBERS["legs"])
+JOINTS: tuple[str, ...] = NUMBERS["joint_names"]
+
+# What only the eye needs: sizes of boxes and limbs, and colours.
+TRUNK_SIZE = (0.28, 0.08, 0.07)
+COLOURS = {"trunk": ".25 .28 .33 1", "leg": ".75 .77 .8 1", "toe": ".15 .15 .15 1"}
+
+
+def load_mujoco() -> Any:
+    """The package `mujoco`.
+
+    Raises:
+        ValueError: it is not installed.
+    """
+    try:
+        return importlib.import_module("mujoco")
+    except ImportError:
+        raise ValueError("this needs MuJoCo, which is not installed: pip install 'arz[mujoco]'") from None
+
+
+def model_xml(*, contact: bool = True) -> str:
+    """The robot, its motors (torques) and the ground as MJCF; without contact if told so."""
+    legs = "\n".join(_leg(name) for name in LEGS)
+    motors = "\n".join(f'    <motor joint="{leg}_{joint}"/>' for leg in LEGS for joint in JOINTS)
+    return f"""<mujoco model="laikago">
+  <compiler angle="radian" autolimits="true"/>
+  <option cone="elliptic" timestep="{NUMBERS["step"]}" gravity="0 0 -{NUMBERS["gravity"]}">
+    <flag contact="{"enable" if contact else "disable"}"/>
+  </option>
+  <visual>
+    <global offwidth="1280" offheight="720"/>
+    <headlight ambient=".4 .4 .4" diffuse=".5 .5 .5"/>
+    <quality shadowsize="2048"/>
+  </visual>
+  <asset>
+    <texture name="sky" type="skybox" builtin="gradient" rgb1=".75 .85 .95" rgb2="1 1 1" width="256" height="256"/>
+    <texture name="tiles" type="2d" builtin="checker" rgb1=".86 .88 .9" rgb2=".78 .81 .84" width="256" height="256"/>
+    <material name="ground" texture="tiles" texrepeat="1 1" texuniform="true"/>
+  </asset>
+  <default>
+    <geom contype="0" conaffinity="0" condim="3" friction="{NUMBERS["friction"]} 0 0"/>
+    <joint type="hinge" limited="false"/>
+    <default class="limb"><geom type="capsule" rgba="{COLOURS["leg"]}" mass="0"/></default>
+  </default>
+  <worldbody>
+    <light pos="0 0 4" dir="0 0 -1" mode="trackcom" diffuse=".5 .5 .5"/>
+    <geom name="ground" type="plane" size="0 0 .05" material="ground" contype="1" conaffinity="1"/>
+    <body name="trunk" pos="0 0 {NUMBERS["height"]}">
+      <camera name="side" mode="trackcom" pos="0.3 -1.9 0.55" xyaxes="1 0.12 0 -0.025 0.2 1"/>
+      <freejoint name="trunk"/>
+      {_inertial(NUMBERS["trunk"])}
+      <geom name="trunk" type="box" size="{_text(TRUNK_SIZE)}" rgba="{COLOURS["trunk"]}" mass="0"/>
+{legs}
+    </body>
+  </worldbody>
+  <actuator>
+{motors}
+  </actuator>
+</mujoco>
+"""
+
+
+def _leg(name: str) -> str:
+    leg = NUMBERS["legs"][name]
+    side, (abduction, hip, knee), (motor, upper, lower) = leg["side"], leg["joints"], leg["links"]
+    toe, radius = NUMBERS["toe"], NUMBERS["toe_radius"]
+    ends = {"thigh": f"0 0 0 {_text(knee)}", "shank": f"0 0 0 {_text(toe)}"}
+    return f"""      <body name="{name}_motor" pos="{_text(abduction)}">
+        <joint name="{name}_abduction" axis="{_text((side, 0, 0))}"/>
+        {_inertial(motor)}
+        <geom name="{name}_motor" class="limb" type="sphere" size=".05"/>
+        <body name="{name}_upper" pos="{_text(hip)}">
+          <joint name="{name}_hip" axis="0 1 0"/>
+          {_inertial(upper)}
+          <geom name="{name}_thigh" class="limb" size=".03" fromto="{ends["thigh"]}"/>
+          <body name="{name}_lower" pos="{_text(knee)}">
+            <joint name="{name}_knee" axis="0 1 0"/>
+            {_inertial(lower)}
+            <geom name="{name}_shank" class="limb" size=".018" fromto="{ends["shank"]}"/>
+            <geom name="{name}_toe" type="sphere" size="{radius}" pos="{_text(toe)}" rgba="{COLOURS["toe"]}" mass="0"
+              contype="1" conaffinity="1"/>
+          </body>
+        </body>
+      </body>"""
+
+
+def _inertial(link: dict[str, Any]) -> str:
+    xx, yy, zz, xz = link["inertia"]
+    full = _text((xx, yy, zz, 0, xz, 0))
+    return f'<inertial mass="{link["mass"]!r}" pos="{_text(link["centre"])}" fullinertia="{full}"/>'
+
+
+def _text(numbers: tuple[float, ...]) -> str:
+    return " ".join(f"{number:.17g}" for number in numbers)
+
+
+@lru_cache(maxsize=2)
+def load_model(*, contact: bool = True) -> Any:
+    """The robot as MuJoCo's model."""
+    return load_mujoco().MjModel.from_xml_string(model_xml(contact=contact))
+
+
+def nominal_data(model: Any) -> Any:
+    """A robot in the nominal pose, before it settles."""
+    data = load_mujoco().MjData(model)
+    data.qpos[7:] = np.tile(NUMBERS["pose"], len(LEGS))
+    return data
+
+
+def engine(threads: int) -> core.Engine:
+    """MuJoCo for our episodes, one simulation for each thread."""
+    mujoco = load_mujoco()
+    model = load_model()
+    library = ctypes.CDLL(str(_library(mujoco)))
+    functions = [_address(library, name) for name in ("mj_step", "mj_getState", "mj_setState")]
+    which = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+    first = nominal_data(model)
+    start = np.zeros(mujoco.mj_stateSize(model, which))
+    mujoco.mj_getState(model, first, start, which)
+    datas = [mujoco.MjData(model) for _ in range(threads)]
+    addresses = [[d._address, d.qpos.ctypes.data, d.qvel.ctypes.data, d.ctrl.ctypes.data] for d in datas]
+    return core.mujoco_engine(functions, model._address, which, start.tolist(), addresses, (model, datas, library))
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    return int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
+
+
+def _library(mujoco: Any) -> Path:
+    """The shared library that the package has loaded."""
+    folder = Path(mujoco.__file__).parent
+    found = sorted([*folder.glob("libmujoco.so*"), *folder.glob("libmujoco*.dylib")])
+    if not found:
+        raise ValueError(f"there is no MuJoCo library in {folder}")
+    return found[0]

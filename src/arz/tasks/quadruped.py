@@ -1,0 +1,210 @@
+"""Laikago leg-breaking: walk at 1 m/s, and go on when one leg, at some moment, loses all its torque.
+
+The paper's task (section "Quadruped Robot"). `docs/physics.md` has the simulator, `docs/quadruped.md` the task and how
+the paper is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.names import did_you_mean
+from arz.native import core
+from arz.tasks import mujoco_model
+from arz.tasks.status import Status
+from arz.tasks.task import Evaluation, Keys
+
+NUMBERS: dict[str, Any] = core.LAIKAGO
+"""The robot, its motors and the ground in numbers."""
+
+LEGS: tuple[str, ...] = tuple(NUMBERS["legs"])
+"""FR, FL, RR, RL: front or rear, right or left."""
+
+CHOICES = ("random", "none", *LEGS)
+"""Which leg breaks."""
+
+ENGINES = ("batched", "double", "mujoco")
+"""Who simulates: our simulator, eight robots side by side in single precision; the same in double; MuJoCo."""
+
+RANDOM = -1
+"""The step of the break is a random one."""
+
+STEP = NUMBERS["step"] * NUMBERS["substeps"]
+"""Seconds in a step of the task."""
+
+STATE = (
+    *(f"quaternion {axis}" for axis in "xyzw"),
+    *(f"position {axis}" for axis in "xyz"),
+    *(f"{leg} {joint}" for leg in LEGS for joint in NUMBERS["joint_names"]),
+    *(f"angular velocity {axis}" for axis in "xyz"),
+    *(f"velocity {axis}" for axis in "xyz"),
+    *(f"{leg} {joint} velocity" for leg in LEGS for joint in NUMBERS["joint_names"]),
+)
+"""The 37 numbers that a policy sees."""
+
+OBJECTIVES = ("return", "length", "worst_leg", *LEGS)
+"""What a search can ask for: mean return, mean length, the mean return of the worst leg, and of each leg."""
+
+IDLE_LENGTH, IDLE_RETURN = 400.0, 50.0
+"""The paper's constraint: who lasts longer and returns less is worth nothing."""
+
+SENTENCES = {
+    Status.COMPLETED: "The episode lasted to its end.",
+    Status.FELL: "The robot fell.",
+    Status.LEFT_TRACK: f"The robot went more than {NUMBERS['most_aside']:g} m aside.",
+    Status.ACTION_NOT_FINITE: "The policy gave an action that is not a finite number.",
+}
+
+
+@dataclass(frozen=True)
+class Quadruped:
+    """A variant of Laikago leg-breaking.
+
+    Raises:
+        ValueError: a name is unknown, or a number is out of range.
+    """
+
+    leg: str = "random"
+    """Which leg breaks: FR, FL, RR, RL, a random one in each episode, or none."""
+    break_step: int = RANDOM
+    """The step at which it breaks; -1 for a random one in each episode."""
+    engine: str = "batched"
+    """Who simulates: batched, double or mujoco."""
+    contact_iterations: int = 1
+    """Sweeps over the contacts in each physics step (not with MuJoCo)."""
+    steps: int = 1000
+    """Time steps of an episode, 10 ms each."""
+    constraint: bool = True
+    """Programs that stand still (the paper: length above 400, return below 50) get the fitness 0."""
+    floor: bool = True
+    """So do programs whose mean return is negative: else they would be better than nothing by their length alone."""
+
+    observations = 37
+    actions = 12
+
+    def __post_init__(self) -> None:
+        for name, known in (("leg", CHOICES), ("engine", ENGINES)):
+            given = getattr(self, name)
+            if given not in known:
+                hint = did_you_mean(str(given), known)
+                raise ValueError(f"{name} must be one of {', '.join(known)}, not {given!r}.{hint}")
+        for name, low, high in (("steps", 1, 1_000_000), ("contact_iterations", 1, 1000)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+        step = self.break_step
+        if not isinstance(step, int) or isinstance(step, bool) or not RANDOM <= step < self.steps:
+            raise ValueError(f"break_step must be a step from 0 to {self.steps - 1}, or -1 for random, not {step!r}")
+        for name in ("constraint", "floor"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
+
+    @cached_property
+    def native(self) -> core.QuadrupedSettings:
+        """The same, as the native core knows it."""
+        leg = {"random": -2, "none": -1}.get(self.leg, LEGS.index(self.leg) if self.leg in LEGS else 0)
+        return core.quadruped_settings(leg, -2 if self.break_step == RANDOM else self.break_step, self.steps)
+
+    def native_engine(self, threads: int = 1) -> core.Engine:
+        """Who simulates, as the native core knows it.
+
+        Raises:
+            ValueError: it is MuJoCo, and that is not installed.
+        """
+        if self.engine == "mujoco":
+            return mujoco_model.engine(threads)
+        return core.own_engine(self.engine == "double", self.contact_iterations)
+
+    @property
+    def name(self) -> str:
+        """For people: what breaks, and who simulates."""
+        which = {"random": "a random leg breaks", "none": "no leg breaks"}.get(self.leg, f"{self.leg} breaks")
+        when = "" if self.break_step == RANDOM or self.leg == "none" else f" at step {self.break_step}"
+        iterations = f", {self.contact_iterations} contact iterations" if self.contact_iterations != 1 else ""
+        return f"Laikago, {which}{when}" + (f", {self.engine}" if self.engine != "batched" else "") + iterations
+
+    @property
+    def variant(self) -> dict[str, Any]:
+        """All but what the tests of a suite vary, and what only concerns a search."""
+        left_out = ("leg", "break_step", "engine", "constraint", "floor")
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
+
+    def breaks(self, episodes: Keys) -> NDArray[np.int32]:
+        """Which leg breaks in each episode, and when: rows (leg, step); the leg -1 if none does."""
+        return core.quadruped_breaks(self.native, episodes)
+
+    def spread(self, episodes: Keys) -> Keys:
+        """As many episodes, in which all legs break equally often, and at times spread over the episode."""
+        return core.quadruped_balanced(self.native, episodes)
+
+    def rollout(
+        self,
+        programs: core.Batch,
+        episodes: Keys,
+        threads: int,
+        *,
+        only_effective: bool = True,
+        shares_trunk: bool = True,
+        crowd: int = 32,
+        stops_idle: bool = False,
+    ) -> Evaluation:
+        """Runs every program through every episode.
+
+        Args:
+            programs: what to evaluate.
+            episodes: their keys.
+            threads: how many to use.
+            only_effective: leave out code that cannot influence an action.
+            shares_trunk: do what episodes have in common, until a leg breaks, once.
+            crowd: how many robots move side by side, at least.
+            stops_idle: stop a program once it is certain that it breaks the constraint. Only this changes a result:
+                returns and lengths until then, which break the constraint too.
+        """
+        idle = (IDLE_LENGTH, IDLE_RETURN) if stops_idle else (np.inf, -np.inf)
+        found = core.quadruped_rollout(
+            programs,
+            self.native,
+            self.native_engine(threads),
+            episodes,
+            *idle,
+            threads,
+            only_effective,
+            shares_trunk,
+            crowd,
+        )
+        return Evaluation(*found)
+
+    def objectives(self, names: tuple[str, ...], found: Evaluation, episodes: Keys) -> NDArray[np.float64]:
+        """The objectives of these names, under the constraint. A leg that breaks in no episode counts as the mean."""
+        legs = self.breaks(episodes)[:, 0]
+        mean, length = found.mean, found.mean_length
+        by_leg = {
+            leg: found.returns[:, legs == n].mean(axis=1) if np.any(legs == n) else mean for n, leg in enumerate(LEGS)
+        }
+        columns = {"return": mean, "length": length, "worst_leg": np.min(list(by_leg.values()), axis=0), **by_leg}
+        objectives = np.stack([columns[name] for name in names], axis=1)
+        if self.constraint:
+            objectives[(length > IDLE_LENGTH) & (mean < IDLE_RETURN)] = 0.0
+        if self.floor:
+            objectives[mean < 0.0] = 0.0
+        return objectives
+
+    def test_suite(self) -> dict[tuple[str, str], Quadruped]:
+        """What `arz test` runs: no leg breaks, and each leg at random steps."""
+        return {(self.engine, leg): replace(self, leg=leg, break_step=RANDOM) for leg in ("none", *LEGS)}
+
+    def test_score(self, means: Mapping[tuple[str, str], float]) -> float | None:
+        """The mean return over the four legs."""
+        found = [means.get(("batched", leg)) for leg in LEGS]
+        known = [value for value in found if value is not None]
+        return float(np.mean(known)) if len(known) == len(LEGS) else None
+
+    def sentence(self, status: Status) -> str:
+        """How an episode ended."""
+        return SENTENCES[status]

@@ -1,0 +1,100 @@
+"""What every task offers to those who evaluate, search and test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.tasks.status import Status
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How programs did in episodes: one row per program, one column per episode."""
+
+    returns: NDArray[np.float64]
+    """The sum of rewards."""
+    lengths: NDArray[np.int32]
+    """How many steps the episode lasted."""
+    statuses: NDArray[np.uint8]
+    """How it ended: the number of a `Status`."""
+    distances: NDArray[np.float64] | None = None
+    """How far forward it went (m), where that means something."""
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean return of each program; 0 if there are no episodes."""
+        return _mean(self.returns)
+
+    @property
+    def mean_length(self) -> NDArray[np.float64]:
+        """The mean length of the episodes of each program."""
+        return _mean(self.lengths)
+
+    @property
+    def mean_distance(self) -> NDArray[np.float64]:
+        """The mean distance of each program; NaN where there is none."""
+        return np.full(len(self.returns), np.nan) if self.distances is None else _mean(self.distances)
+
+    def share(self, status: Status) -> NDArray[np.float64]:
+        """The share of episodes that ended in this way, for each program."""
+        return _mean(self.statuses == status.number)
+
+
+def _mean(values: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(values.sum(axis=1) / max(values.shape[1], 1), np.float64)
+
+
+class Task(Protocol):
+    """A variant of a task: a frozen record."""
+
+    @property
+    def observations(self) -> int:
+        """How many numbers a policy sees."""
+        ...
+
+    @property
+    def actions(self) -> int:
+        """How many it gives."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """For people: which variant."""
+        ...
+
+    @property
+    def variant(self) -> dict[str, Any]:
+        """What the tests of a suite share."""
+        ...
+
+    @property
+    def rollout(self) -> Callable[..., Evaluation]:
+        """Runs every program (a `core.Batch`) through every episode, on so many threads; each task has options."""
+        ...
+
+    def spread(self, episodes: Keys) -> Keys:
+        """As many episodes, made from these, that show the task evenly."""
+        ...
+
+    def objectives(self, names: tuple[str, ...], found: Evaluation, episodes: Keys) -> NDArray[np.float64]:
+        """The objectives of these names [program, objective]; higher is better."""
+        ...
+
+    def test_suite(self) -> Mapping[tuple[str, str], Self]:
+        """What `arz test` runs, by (group, name)."""
+        ...
+
+    def test_score(self, means: Mapping[tuple[str, str], float]) -> float | None:
+        """One number for the tests of a suite that were made: what the task itself is about."""
+        ...
+
+    def sentence(self, status: Status) -> str:
+        """How an episode ended."""
+        ...
