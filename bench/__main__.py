@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from arz import Batch, Memory, Program, Variation, crossover, effective, execute, execute_batch, mutate, random_programs
 from arz.native import core, load
 from arz.streams import keys
-from bench import search
+from bench import quadruped, search
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -231,10 +231,13 @@ def variation() -> None:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the table; with the name of a part, only that."""
     print(f"build: {core.INSTRUCTION_SET}; best of {ROUNDS} rounds in turn; a ratio above 1 is the gain\n")
     if (load_average := os.getloadavg()[0]) > 0.5:
         print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
+    if sys.argv[1:] == ["quadruped"]:
+        quadruped.quadruped(row)
+        return
     levels = {level: compile_yardstick(level) for level in ("-O2", "-O3")}
     interpreters(levels)
     calls(levels)
@@ -249,6 +252,7 @@ def main() -> None:
     search.savings(row)
     search.false_hits(row)
     search.native_share(row)
+    quadruped.quadruped(row)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class TradeOff:
     """Be near to (0, 0) and near to (4, 0): the best are on the line between. Steps of 1/4."""
 
     asked: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    easier: list[int] = field(default_factory=list)
     objectives: int = 2
 
     def spread(self, episodes: Keys) -> Keys:
@@ -66,6 +67,13 @@ class TradeOff:
         x, y = genomes.values.T
         objectives = np.stack([-np.hypot(x, y), -np.hypot(x - 4, y)], axis=1)
         return objectives, np.full(len(genomes), float(len(episodes)))
+
+    def score_easier(self, genomes: Pairs, episodes: Keys) -> tuple[Floats, Floats]:
+        """Only the second objective counts, and it is near to (4, 4)."""
+        self.easier.append(len(genomes))
+        x, y = genomes.values.T
+        near = -np.hypot(x - 4, y - 4)
+        return np.stack([near, near], axis=1), np.ones(len(genomes))
 
 
 SMALL: dict[str, Any] = {"population": 20, "children": 40, "initial": 60, "episodes": 2, "selection_episodes": 3}
@@ -153,6 +161,32 @@ def test_a_stuck_island_begins_a_new_life() -> None:
     random = [np.sum(born.parents == NO_PARENT) for born in births]
     assert set(random) >= {0, 60}
     assert len(made.numbers) == 40
+
+
+def test_a_life_begins_with_a_warm_up_if_wanted() -> None:
+    made, problem = search(islands=2, warm_up=0.2, unique=True)  # which cannot be reached
+    for _ in range(5):
+        made.advance()
+    assert problem.easier
+    assert not any(life.is_warm for life in made.lives)
+    assert all(len(episodes) == 3 for _, episodes in problem.asked)  # only selections asked for the real problem
+
+    class Shifted(TradeOff):
+        def score_easier(self, genomes: Pairs, episodes: Keys) -> tuple[Floats, Floats]:
+            objectives, steps = super().score_easier(genomes, episodes)
+            return objectives + 20.0, steps
+
+    made = Nsga2(Shifted(), Nsga2Settings(**{**SMALL, "islands": 2, "warm_up": 19.0, "unique": True}), 1)
+    for _ in range(25):
+        made.advance()
+        for island, life in enumerate(made.lives):
+            here = slice(20 * island, 20 * island + 20)
+            assert made.population is not None
+            score = made.problem.score if life.is_warm else made.problem.score_easier
+            expected = score(made.population.take(np.arange(40)[here]), np.zeros(2, np.uint64))[0]
+            assert np.array_equal(made.objectives[here], expected)
+            assert np.all(np.diff(pareto.ranks(made.objectives[here])) >= 0)
+    assert all(life.is_warm for life in made.lives)
 
 
 def test_unique_keeps_one_of_equal_scores() -> None:

@@ -269,14 +269,14 @@ def test_a_damaged_run_is_refused_with_a_sentence(
 @pytest.mark.parametrize(
     ("column", "value"),
     [(0, 1e300), (0, -1.0), (0, 0.5), (0, np.nan), (1, 0.5), (1, np.nan), (2, np.nan), (2, np.inf), (3, np.nan),
-     (4, -1.0), (4, 0.5), (4, 1e18), (4, np.nan)],
+     (4, -1.0), (4, 0.5), (4, 1e18), (4, np.nan), (5, 0.5), (5, np.nan)],
 )  # fmt: skip
 def test_odd_lives_in_a_checkpoint_are_refused(finished: Path, tmp_path: Path, column: int, value: float) -> None:
     folder = tmp_path / "damaged"
     shutil.copytree(finished, folder)
     with sqlite3.connect(folder / "run.sqlite") as connection:
         (data,) = connection.execute("SELECT data FROM checkpoint WHERE name = 'lives'").fetchone()
-        lives = np.frombuffer(data).reshape(2, 5).copy()
+        lives = np.frombuffer(data).reshape(2, 6).copy()
         lives[1, column] = value
         connection.execute("UPDATE checkpoint SET data = ? WHERE name = 'lives'", (lives.tobytes(),))
     with pytest.raises(RunError, match=r"is damaged: its checkpoint cannot be used \(its lives are odd\)"):

@@ -87,6 +87,13 @@ class ProgramProblem:
 
     def score(self, genomes: Batch, episodes: Keys) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The objectives over the episodes, and the steps that they took."""
-        result = evaluate(genomes, self.task, episodes, threads=self.threads)
+        result = evaluate(genomes, self.task, episodes, threads=self.threads, **self.task.scoring)
         objectives = self.task.objectives(self.asked, result, episodes)
         return objectives, result.lengths.sum(axis=1).astype(np.float64)
+
+    def score_easier(self, genomes: Batch, episodes: Keys) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return and length in one episode of the easier task."""
+        task = self.task.easier()
+        result = evaluate(genomes, task, episodes[:1], threads=self.threads, **task.scoring)
+        names = (*("return", "length")[: self.objectives], *["return"] * (self.objectives - 2))
+        return task.objectives(names, result, episodes[:1]), result.lengths.sum(axis=1).astype(np.float64)

@@ -185,18 +185,18 @@ def _lives(rows: NDArray[np.float64], count: Counters, islands: int) -> list[Lif
     Raises:
         ValueError: they cannot be.
     """
-    if rows.shape != (islands, 5):
+    if rows.shape != (islands, 6):
         raise ValueError(f"there are not {islands} lives in it")
-    number, is_begun, _, _, improved_at = rows.T
+    number, is_begun, _, _, improved_at, is_warm = rows.T
     if not (
         np.all((number >= 0) & (number < islands + count.restarts) & (number % 1 == 0))
         and len(np.unique(number)) == islands
-        and np.isin(is_begun, (0.0, 1.0)).all()
+        and np.isin([is_begun, is_warm], (0.0, 1.0)).all()
         and np.all(rows[:, 2:4] < np.inf)
         and np.all((improved_at >= 0) & (improved_at <= count.evaluations) & (improved_at % 1 == 0))
     ):
         raise ValueError("its lives are odd")
-    return [Life(int(n), bool(b), s, to, int(at)) for n, b, s, to, at in rows.tolist()]
+    return [Life(int(n), bool(b), s, to, int(at), bool(w)) for n, b, s, to, at, w in rows.tolist()]
 
 
 def read_counters(store: Store) -> Counters:

@@ -12,6 +12,7 @@ which champions are chosen.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic
 
@@ -118,6 +119,8 @@ class Life:
     """The score that last counted as an improvement..."""
     improved_at: int = 0
     """...and when that was, in children of each island."""
+    is_warm: bool = True
+    """Whether it is scored by the problem itself, not by an easier one."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,6 @@ class Evolution(ABC, Generic[G]):
         self.cache = ScoreCache(self.settings.cache, self.problem.objectives)  # on the current fitness episodes
         self.objectives = np.zeros((0, self.problem.objectives))
         self._episodes = (-1, np.zeros(0, np.uint64))
-        self._hits = 0  # of the last scores
         indices = np.arange(self.settings.selection_episodes)
         self._selection_episodes = self.problem.spread(keys(self.seed, "selection episodes", indices))
 
@@ -239,21 +241,26 @@ class Evolution(ABC, Generic[G]):
         chosen = genomes if len(positions) == len(genomes) else genomes.take(positions)
         return self.problem.score(chosen, episodes)
 
-    def _score(self, genomes: G) -> NDArray[np.float64]:
-        """The objectives of each, as known from the cache or found now."""
+    def _score(self, genomes: G, islands: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
+        """The objectives of genomes of these islands, and how many were known from the cache."""
+        return self._remembered(genomes, self._compute)
+
+    def _remembered(
+        self,
+        genomes: G,
+        compute: Callable[[G, NDArray[np.uint64], NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]],
+        mark: int = 0,
+    ) -> tuple[NDArray[np.float64], int]:
+        """The objectives of genomes, from the cache or computed now; marked scores are kept apart from others."""
         episodes = self._fitness_episodes(self._episode_set)
-
-        def compute(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return self._compute(genomes, episodes, positions)
-
         if self.settings.cache:
-            objectives, steps, hits = self.cache.score(self.problem.fingerprints(genomes), compute)
+            fingerprints = self.problem.fingerprints(genomes) ^ np.uint64(mark)
+            objectives, steps, hits = self.cache.score(fingerprints, lambda where: compute(genomes, episodes, where))
         else:
-            objectives, spent = compute(np.arange(len(genomes)))
+            objectives, spent = compute(genomes, episodes, np.arange(len(genomes)))
             steps, hits = float(spent.sum()), 0
         self.counters.steps += int(steps)
-        self._hits = hits
-        return objectives
+        return objectives, hits
 
     def _renew_episodes(self, before: int) -> None:
         """Forgets scores on the episodes of the set `before`, if another one is current."""
@@ -261,7 +268,8 @@ class Evolution(ABC, Generic[G]):
             self.cache.clear()
             if self.settings.rescore:
                 assert self.population is not None
-                self.objectives = self._score(self.population)
+                homes = np.repeat(np.arange(self.settings.islands), self.settings.population)
+                self.objectives, _ = self._score(self.population, homes)
 
     # ---- champions and restarts ----
 

@@ -3,6 +3,9 @@
 The paper's search for the quadruped (section "Multi-Objective Search"): 100 parents, 1000 children, crossover then
 mutation. A generation is scored at once, so the result does not depend on the number of workers. Islands live side by
 side and never mix; each begins with random individuals, more of them than will live.
+
+Beyond the paper, a life can begin with a warm-up: until its best reaches a certain fitness, it is scored by an easier
+and cheaper problem.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from arz.search import pareto
 from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
 from arz.search.problem import CrossingProblem, G
 from arz.streams import keys
+
+EASIER = 0x656173696572
+"""What marks scores by the easier problem in the cache."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class Nsga2Settings(SharedSettings):
     """Children of an island in each generation."""
     initial: int = 1000
     """Random individuals with which a life begins."""
+    warm_up: float = 0.0
+    """Until its best has this fitness, an island is scored by an easier problem (no leg breaks); 0 for no warm-up."""
     unique: bool = False
     """Of individuals with equal scores only the oldest may stay."""
 
@@ -96,12 +104,55 @@ class Nsga2(Evolution[G]):
             genomes = children if genomes is None else genomes + children
         assert genomes is not None
         episode_set = self._episode_set
-        objectives = self._score(genomes)
-        count.hits += self._hits
+        objectives, hits = self._score(genomes, islands)
+        count.hits += hits
         count.evaluations += len(genomes)
         self._enter(genomes, objectives, numbers, islands, new)
         self._renew_episodes(episode_set)
+        self._end_warm_up()
         return Births(int(numbers[0]), parents, mutations, objectives[:, 0], self._life_numbers(islands))
+
+    # ---- warm-up ----
+
+    def _begin_lives(self) -> tuple[int, ...]:
+        new = super()._begin_lives()
+        for k in new:
+            self.lives[k].is_warm = self.settings.warm_up <= 0
+        return new
+
+    def _score(self, genomes: G, islands: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
+        is_warm = np.array([life.is_warm for life in self.lives])[islands]
+        if is_warm.all():
+            return super()._score(genomes, islands)
+        objectives, hits = np.zeros((len(genomes), self.problem.objectives)), 0
+        for chosen, compute, mark in ((is_warm, self._compute, 0), (~is_warm, self._compute_easier, EASIER)):
+            where = np.flatnonzero(chosen)
+            if len(where):
+                objectives[where], found = self._remembered(genomes.take(where), compute, mark)
+                hits += found
+        return objectives, hits
+
+    def _compute_easier(
+        self, genomes: G, episodes: NDArray[np.uint64], positions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.problem.score_easier(genomes.take(positions), episodes)
+
+    def _end_warm_up(self) -> None:
+        """Islands that have become good enough are scored by the problem itself from now on."""
+        size = self.settings.population
+        for island, life in enumerate(self.lives):
+            here = slice(island * size, (island + 1) * size)
+            if life.is_warm or self.fitness[here].max() < self.settings.warm_up:
+                continue
+            assert self.population is not None
+            life.is_warm = True
+            places = np.arange(len(self.numbers))
+            self.objectives[here], _ = self._score(self.population.take(places[here]), np.full(size, island))
+            places[here] = places[here][self._best(self.objectives[here], size)]
+            self.population = self.population.take(places)
+            self.objectives, self.numbers = self.objectives[places], self.numbers[places]
+
+    # ---- generations ----
 
     def _children(
         self, numbers: NDArray[np.int64], islands: NDArray[np.int64]

@@ -58,3 +58,7 @@ class CrossingProblem(Problem[G], Protocol):
     def cross(self, genomes: G, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys, /) -> G:
         """One child for each pair of parents and key."""
         ...
+
+    def score_easier(self, genomes: G, episodes: Keys, /) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """As `score`, but for an easier and cheaper problem: for the beginning of a search."""
+        ...

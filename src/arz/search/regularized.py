@@ -111,9 +111,9 @@ class Regularized(Evolution[G]):
         assert genomes is not None
         episode_set = self._episode_set
         self._hurdles = self._find_hurdles(islands, len(random))
-        objectives = self._score(genomes)
+        objectives, hits = self._score(genomes, islands)
         self._hurdles = None
-        count.hits += self._hits
+        count.hits += hits
         count.evaluations += len(genomes)
         self._enter(genomes, objectives, numbers, survivors)
         self._renew_episodes(episode_set)

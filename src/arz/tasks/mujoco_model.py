@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
+import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,10 +33,17 @@ def load_mujoco() -> Any:
     Raises:
         ValueError: it is not installed.
     """
+    draw_without_screen()
     try:
         return importlib.import_module("mujoco")
     except ImportError:
         raise ValueError("this needs MuJoCo, which is not installed: pip install 'arz[mujoco]'") from None
+
+
+def draw_without_screen() -> None:
+    """Where there is no screen, tells MuJoCo to draw by EGL. It asks for that when it is imported."""
+    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
+        os.environ.setdefault("MUJOCO_GL", "egl")
 
 
 def model_xml(*, contact: bool = True) -> str:
@@ -48,7 +57,7 @@ def model_xml(*, contact: bool = True) -> str:
   </option>
   <visual>
     <global offwidth="1280" offheight="720"/>
-    <headlight ambient=".4 .4 .4" diffuse=".5 .5 .5"/>
+    <headlight ambient=".45 .45 .45" diffuse=".4 .4 .4" specular="0 0 0"/>
     <quality shadowsize="2048"/>
   </visual>
   <asset>
@@ -62,7 +71,7 @@ def model_xml(*, contact: bool = True) -> str:
     <default class="limb"><geom type="capsule" rgba="{COLOURS["leg"]}" mass="0"/></default>
   </default>
   <worldbody>
-    <light pos="0 0 4" dir="0 0 -1" mode="trackcom" diffuse=".5 .5 .5"/>
+    <light pos="0 0 4" dir=".2 .3 -1" directional="true" diffuse=".5 .5 .5" specular=".1 .1 .1"/>
     <geom name="ground" type="plane" size="0 0 .05" material="ground" contype="1" conaffinity="1"/>
     <body name="trunk" pos="0 0 {NUMBERS["height"]}">
       <camera name="side" mode="trackcom" pos="0.3 -1.9 0.55" xyaxes="1 0.12 0 -0.025 0.2 1"/>

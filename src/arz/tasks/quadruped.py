@@ -195,6 +195,15 @@ class Quadruped:
             objectives[mean < 0.0] = 0.0
         return objectives
 
+    def easier(self) -> Quadruped:
+        """No leg breaks: all episodes are the same."""
+        return replace(self, leg="none", break_step=RANDOM)
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """Programs that are certain to break the constraint stop."""
+        return {"stops_idle": self.constraint}
+
     def test_suite(self) -> dict[tuple[str, str], Quadruped]:
         """What `arz test` runs: no leg breaks, and each leg at random steps."""
         return {(self.engine, leg): replace(self, leg=leg, break_step=RANDOM) for leg in ("none", *LEGS)}

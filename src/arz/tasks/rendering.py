@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
 import numpy as np
@@ -35,14 +33,12 @@ class Camera:
         self._data = self._mujoco.MjData(self._model)
         self._usual = self._model.geom_rgba.copy()
         width, height = size
-        if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
-            os.environ.setdefault("MUJOCO_GL", "egl")
         try:
             self._renderer: Any = self._mujoco.Renderer(self._model, height - BAND, width)
         except Exception as error:
             raise ValueError(
-                f"MuJoCo cannot draw here ({error}); on a machine without a screen, EGL is needed, for instance: "
-                "apt install libegl1"
+                f"MuJoCo cannot draw here ({error}); on a machine without a screen it needs EGL (apt install libegl1) "
+                "and the environment variable MUJOCO_GL=egl before it is imported"
             ) from None
 
     def picture(self, state: NDArray[np.float64], broken: str = "", words: str = "") -> NDArray[np.uint8]:

@@ -87,6 +87,15 @@ class Task(Protocol):
         """The objectives of these names [program, objective]; higher is better."""
         ...
 
+    def easier(self) -> Self:
+        """The task for beginners."""
+        ...
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """Options of `rollout` that leave the objectives as they are and save time."""
+        ...
+
     def test_suite(self) -> Mapping[tuple[str, str], Self]:
         """What `arz test` runs, by (group, name)."""
         ...
