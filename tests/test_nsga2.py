@@ -143,6 +143,22 @@ def test_the_cache_changes_nothing_but_the_work() -> None:
     assert kept.counters.steps < forgetful.counters.steps
 
 
+def test_new_episodes_put_the_living_in_order_again() -> None:
+    class Moving(TradeOff):
+        def score(self, genomes: Pairs, episodes: Keys) -> tuple[Floats, Floats]:
+            objectives, steps = super().score(genomes, episodes)
+            return objectives * [1.0, float(episodes[0] % np.uint64(3)) - 1.0], steps
+
+    made: Nsga2[Pairs] = Nsga2(
+        Moving(), Nsga2Settings(**{**SMALL, "islands": 2, "resample_every": 80, "rescore": True}), 1
+    )
+    for _ in range(12):
+        made.advance()
+        for island in range(2):
+            ranks = pareto.ranks(made.objectives[20 * island : 20 * island + 20])
+            assert np.all(np.diff(ranks) >= 0)
+
+
 def test_islands_do_not_mix() -> None:
     _, births, _ = run(15, islands=3)
     island = {}

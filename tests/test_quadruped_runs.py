@@ -139,7 +139,8 @@ def test_a_run_is_shown_tested_plotted_and_replayed(
     assert "Laikago, a random leg breaks" in capsys.readouterr().out
     assert main(["test", str(finished), "--episodes", "6", "--json"]) == 0
     tests = json.loads(capsys.readouterr().out)["tests"]
-    assert [(row["change"], row["task"]) for row in tests] == [("batched", leg) for leg in ("none", *LEGS)]
+    groups = ["batched", "20 sweeps"]  # trained with 5
+    assert [(row["change"], row["task"]) for row in tests] == [(one, leg) for one in groups for leg in ("none", *LEGS)]
     assert all(row["distance"] is not None for row in tests)
     assert main(["test", str(finished), "--episodes", "2", "--engine", "mujoco"]) == 0
     printed = capsys.readouterr().out
@@ -169,6 +170,7 @@ def test_a_run_is_shown_tested_plotted_and_replayed(
         (["evolve", "quadruped", "--vectors", "3"], "vectors must be 5 to 64"),
         (["test", "RUN", "--x-limit", "1"], "--x-limit is not for this task"),
         (["replay", "RUN", "--change", "sudden"], "--change and --task are for cartpole"),
+        (["replay", "RUN", "--viewer"], "MuJoCo cannot open its viewer here"),
         (["replay", "RUN", "--break-step", "120"], "break_step must be a step from 0 to 119"),
     ],
 )

@@ -144,6 +144,9 @@ def _parser() -> argparse.ArgumentParser:
         help="GIF or MP4 (default for a run: replay.gif in its folder); the drawing goes beside it",
     )
     replay.add_argument("--every", type=int, help="draw every so many steps (default: 3 for cartpole, else 4)")
+    replay.add_argument(
+        "--viewer", action="store_true", help="quadruped: play it in MuJoCo's interactive viewer, and write nothing"
+    )
     _add_variant(replay)
     for name, kind, text in (("leg", str, "quadruped: which leg breaks"), ("break_step", int, "quadruped: when")):
         replay.add_argument(

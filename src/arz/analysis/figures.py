@@ -49,9 +49,11 @@ PROGRESS = {
 GROUPS = {
     "sudden": "sudden change",
     "continuous": "continuous change",
-    "batched": "the leg that breaks (our simulator)",
-    "double": "the leg that breaks (our simulator, double precision)",
-    "mujoco": "the leg that breaks (MuJoCo)",
+    "batched": "leg that breaks",
+    "double": "leg that breaks, double precision",
+    "mujoco": "leg that breaks, MuJoCo",
+    "5 sweeps": "leg that breaks, 5 sweeps",
+    "20 sweeps": "leg that breaks, 20 sweeps",
 }
 """What the groups of a test are called."""
 

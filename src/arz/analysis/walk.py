@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from arz.analysis.figures import BLACK, BLUE, GREY, ORANGE, VERMILION, new_figure, plain
 from arz.analysis.film import kind_of, write_film
 from arz.tasks.quadruped import LEGS, NUMBERS, STATE, STEP
-from arz.tasks.rendering import Camera
+from arz.tasks.rendering import Camera, play
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,6 +76,13 @@ def film(
         write_film(path, steps, picture, samples, 1 / (STEP * every), advance)
     finally:
         camera.close()
+
+
+def view(rows: Rows) -> None:
+    """Plays an episode in MuJoCo's interactive viewer until it is closed."""
+    leg, since = broken(rows) or ("", 0)
+    states = np.stack([rows[name][: length(rows)] for name in STATE], axis=1)
+    play(states, leg, since, STEP)
 
 
 def walk_figure(rows: Rows, title: str, *, ending: str = "") -> Figure:

@@ -114,8 +114,12 @@ def replay(options: argparse.Namespace) -> None:
     variant = _checked(base, with_prefix(options, "variant_"))
     if isinstance(base, Quadruped):
         _replay_quadruped(options, program, replace(base, **variant), path, strip)
+    elif options.viewer:
+        raise ValueError("--viewer is for the quadruped: there is no MuJoCo model of the cartpole")
     else:
         _replay_cartpole(options, program, replace(base, **variant), path, strip)
+    if options.viewer:
+        return
     print(f"Film: {path}. State, action and changes: {strip}")
 
 
@@ -131,6 +135,9 @@ def _replay_quadruped(options: argparse.Namespace, program: Program, task: Quadr
     if options.change or options.task:
         raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
     rows, ending, title = _episode(options, program, task)
+    if options.viewer:
+        walk.view(rows)
+        return
     walk.film(rows, path, every=options.every or 4, ending=ending)
     figures.save(walk.walk_figure(rows, title, ending=ending), strip)
 

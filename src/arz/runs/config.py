@@ -92,14 +92,18 @@ class Fitness:
     """
 
     objectives: tuple[str, ...] = ("return",)
-    """What to look for: return, length; for the quadruped also worst_leg, FR, FL, RR, RL. Regularized evolution takes
-    only the first; champions are chosen by it."""
+    """What to look for: return, length; for the quadruped also distance, worst_leg, FR, FL, RR, RL. Regularized
+    evolution takes only the first; champions are chosen by it."""
+    warm_up_objectives: tuple[str, ...] = ("return", "length")
+    """What to look for during a warm-up, if there is one."""
     mutations: int = 1
     """Each child gets one mutation up to this many."""
 
     def __post_init__(self) -> None:
-        if not self.objectives or isinstance(self.objectives, str) or len(set(self.objectives)) < len(self.objectives):
-            raise ValueError(f"objectives must be a list of different names, not {self.objectives!r}")
+        for name in ("objectives", "warm_up_objectives"):
+            given = getattr(self, name)
+            if not given or isinstance(given, str) or len(set(given)) < len(given):
+                raise ValueError(f"{name} must be a list of different names, not {given!r}")
         if not 1 <= self.mutations <= 1000:
             raise ValueError(f"mutations must be a whole number from 1 to 1000, not {self.mutations}")
 
@@ -118,7 +122,7 @@ class Config:
     def __post_init__(self) -> None:
         _ = self.registers  # refuses what is out of range
         known = OBJECTIVES[type(self.task)]
-        for name in self.fitness.objectives:
+        for name in (*self.fitness.objectives, *self.fitness.warm_up_objectives):
             if name not in known:
                 hint = did_you_mean(str(name), known)
                 raise ValueError(f"objectives must be among {', '.join(known)} for this task, not {name!r}.{hint}")

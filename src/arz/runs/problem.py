@@ -34,6 +34,8 @@ class ProgramProblem:
     """Fingerprints are actions on fixed observations, not code."""
     asked: tuple[str, ...] = ("return",)
     """The names of the objectives."""
+    asked_at_first: tuple[str, ...] = ("return", "length")
+    """Those of the warm-up; as many as there are, the rest is the return."""
     mutations: int = 1
     """Children get one mutation up to this many."""
 
@@ -92,8 +94,8 @@ class ProgramProblem:
         return objectives, result.lengths.sum(axis=1).astype(np.float64)
 
     def score_easier(self, genomes: Batch, episodes: Keys) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return and length in one episode of the easier task."""
+        """The objectives of the warm-up, in one episode of the easier task."""
         task = self.task.easier()
         result = evaluate(genomes, task, episodes[:1], threads=self.threads, **task.scoring)
-        names = (*("return", "length")[: self.objectives], *["return"] * (self.objectives - 2))
+        names = (*self.asked_at_first, *["return"] * self.objectives)[: self.objectives]
         return task.objectives(names, result, episodes[:1]), result.lengths.sum(axis=1).astype(np.float64)

@@ -51,6 +51,7 @@ class Session:
             threads,
             config.search.functional_cache,
             config.fitness.objectives,
+            config.fitness.warm_up_objectives,
             config.fitness.mutations,
         )
         self._search = _search(problem, config, seed)

@@ -146,11 +146,27 @@ class Nsga2(Evolution[G]):
                 continue
             assert self.population is not None
             life.is_warm = True
-            places = np.arange(len(self.numbers))
-            self.objectives[here], _ = self._score(self.population.take(places[here]), np.full(size, island))
-            places[here] = places[here][self._best(self.objectives[here], size)]
-            self.population = self.population.take(places)
-            self.objectives, self.numbers = self.objectives[places], self.numbers[places]
+            places = np.arange(len(self.numbers))[here]
+            self.objectives[here], _ = self._score(self.population.take(places), np.full(size, island))
+            self._sort()
+
+    def _renew_episodes(self, before: int) -> None:
+        super()._renew_episodes(before)
+        if self._episode_set != before and self.settings.rescore:
+            self._sort()
+
+    def _sort(self) -> None:
+        """Puts the living of each island in order again, after they were scored anew."""
+        assert self.population is not None
+        size = self.settings.population
+        places = np.concatenate(
+            [
+                island * size + self._best(self.objectives[island * size : (island + 1) * size], size)
+                for island in range(self.settings.islands)
+            ]
+        )
+        self.population = self.population.take(places)
+        self.objectives, self.numbers = self.objectives[places], self.numbers[places]
 
     # ---- generations ----
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -61,6 +64,46 @@ class Camera:
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
+
+
+def play(states: NDArray[np.float64], broken: str, since: int, seconds_per_step: float) -> None:
+    """Plays the states of an episode [step, 37] in MuJoCo's interactive viewer, in a loop until it is closed.
+
+    Args:
+        states: of the robot.
+        broken: the leg that breaks, shown in red...
+        since: ...from this step on.
+        seconds_per_step: how long a step is.
+
+    Raises:
+        ValueError: MuJoCo is not installed, or there is no screen.
+    """
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise ValueError("MuJoCo cannot open its viewer here: there is no screen; leave --viewer out to get a film")
+    mujoco = load_mujoco()
+    from mujoco import viewer
+
+    model = load_model()
+    data = mujoco.MjData(model)
+    usual = model.geom_rgba.copy()
+    try:
+        window = viewer.launch_passive(model, data)
+    except Exception as error:
+        raise ValueError(f"MuJoCo cannot open its viewer here: {error}") from None
+    with window:
+        step = 0
+        while window.is_running():
+            began = time.monotonic()
+            with window.lock():
+                set_pose(data, states[step])
+                model.geom_rgba[:] = usual
+                if broken in LEGS and step >= since:
+                    for part in PARTS:
+                        model.geom(f"{broken}_{part}").rgba = RED
+                mujoco.mj_forward(model, data)
+            window.sync()
+            step = (step + 1) % len(states)
+            time.sleep(max(0.0, seconds_per_step - (time.monotonic() - began)))
 
 
 def set_pose(data: Any, state: NDArray[np.float64]) -> None:
