@@ -127,6 +127,7 @@ def print_tests(results: list[Assessment], title: str) -> None:
     """Prints a table of test results."""
     found = {(result.change, result.task): result for result in results}
     tasks = list(dict.fromkeys(result.task for result in results))
+    header = "change" if results[0].distance is None else "simulation"
     rows = []
     for change in dict.fromkeys(result.change for result in results):
         here = [found[change, task] for task in tasks]
@@ -134,7 +135,7 @@ def print_tests(results: list[Assessment], title: str) -> None:
         rows.append(["  lasted to the end", *(f"{result.completed:.0%}" for result in here)])
         if all(result.distance is not None for result in here):
             rows.append(["  distance (m)", *(f"{result.distance:.1f}" for result in here)])
-    terminal.console().print(terminal.table(title, ["", *tasks], rows))
+    terminal.console().print(terminal.table(title, [header, *tasks], rows))
 
 
 def result_rows(results: list[Assessment]) -> list[dict[str, Any]]:
