@@ -34,6 +34,7 @@ LIMIT = round(math.degrees(ANGLE_LIMIT), 6)
 OBJECTIVES = {
     "return": "mean return of an episode",
     "length": "mean length of an episode (steps)",
+    "distance": "mean distance (m)",
     "worst_leg": "mean return with the leg that is worst",
 }
 """How objectives are spoken of."""
@@ -136,14 +137,26 @@ def test_figure(results: Mapping[tuple[str, str], NDArray[np.float64]], title: s
     return figure
 
 
-def front_figure(fronts: Sequence[Front], names: Sequence[str], title: str) -> Figure:
+def front_figure(
+    fronts: Sequence[Front], names: Sequence[str], title: str, at_first: Sequence[str] = ("return", "length")
+) -> Figure:
     """The trade-off between the first two objectives: the last front of each island, and some before, paler.
+
+    Args:
+        fronts: of a run, in the order of time.
+        names: of the objectives.
+        title: of the figure.
+        at_first: the objectives of the warm-up, which are shown as long as no island has ended it.
 
     Raises:
         ValueError: there are no fronts, or there is only one objective.
     """
     if not fronts or len(names) < 2:
         raise ValueError("a front needs at least two objectives and one generation of NSGA-II.")
+    if any(front.is_warm for front in fronts):
+        fronts = [front for front in fronts if front.is_warm]
+    else:
+        names, title = at_first, f"{title} (warm-up)"
     figure = new_figure(5.4, title)
     panel = figure.subplots()
     islands = sorted({front.island for front in fronts})

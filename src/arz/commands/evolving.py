@@ -115,8 +115,9 @@ def _report(run: Run, options: argparse.Namespace, reason: str) -> None:
     figures.save(figures.test_figure(returns(results), title), run.folder / "test.png")
     figures.save(figures.progress_figure(run.metrics, title), run.folder / "progress.png")
     made = ["test.png", "progress.png"]
-    if run.fronts and len(run.config.fitness.objectives) > 1:
-        front = figures.front_figure(run.fronts, run.config.fitness.objectives, title)
+    asked = run.config.fitness
+    if run.fronts and len(asked.objectives) > 1:
+        front = figures.front_figure(run.fronts, asked.objectives, title, asked.warm_up_objectives)
         figures.save(front, run.folder / "front.png")
         made.append("front.png")
     print(f"Figures: {', '.join(str(run.folder / name) for name in made)}")

@@ -77,7 +77,7 @@ def plot(options: argparse.Namespace) -> None:
     """Draws the progress of a run, and its fronts."""
     refuse_existing(options.output)
     with Run.open(run_folder(options.source)) as run:
-        metrics, fronts, names = run.metrics, run.fronts, run.config.fitness.objectives
+        metrics, fronts, asked = run.metrics, run.fronts, run.config.fitness
         title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
     if not metrics:
         raise RunError(f"{options.source} has nothing to plot yet: evolve it for longer")
@@ -87,8 +87,9 @@ def plot(options: argparse.Namespace) -> None:
         refuse_existing(beside)
     figures.save(figures.progress_figure(metrics, title), path)
     print(f"Figure: {path}")
-    if fronts and len(names) > 1:
-        figures.save(figures.front_figure(fronts, names, title), beside)
+    if fronts and len(asked.objectives) > 1:
+        figure = figures.front_figure(fronts, asked.objectives, title, asked.warm_up_objectives)
+        figures.save(figure, beside)
         print(f"Figure: {beside}")
 
 

@@ -161,7 +161,8 @@ class Run:
             if objectives != numbers * width or len(row["numbers"]) % 8 or len(row["objectives"]) % 8:
                 raise self._store.damage("a front is not what it should be")
             points = np.frombuffer(row["objectives"], np.float64).reshape(numbers, width)
-            found.append(Front(row["evaluations"], row["island"], np.frombuffer(row["numbers"], np.int64), points))
+            who = np.frombuffer(row["numbers"], np.int64)
+            found.append(Front(row["evaluations"], row["island"], bool(row["is_warm"]), who, points))
         return found
 
     @property

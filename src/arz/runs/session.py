@@ -87,6 +87,7 @@ class Session:
                 {
                     "evaluations": front.evaluations,
                     "island": front.island,
+                    "is_warm": int(front.is_warm),
                     "numbers": front.numbers.tobytes(),
                     "objectives": front.objectives.tobytes(),
                 }

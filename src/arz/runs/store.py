@@ -48,7 +48,7 @@ TABLES: dict[str, dict[str, tuple[str, ...]]] = {
         "program": ("TEXT",),
     },
     "fronts": {
-        **dict.fromkeys(("evaluations", "island"), ("INTEGER",)),
+        **dict.fromkeys(("evaluations", "island", "is_warm"), ("INTEGER",)),
         **dict.fromkeys(("numbers", "objectives"), ("BLOB",)),
     },
     "checkpoint": {"name": ("TEXT",), "type": ("TEXT",), "shape": ("TEXT",), "data": ("BLOB",)},

@@ -62,6 +62,8 @@ class Front:
 
     evaluations: int
     island: int
+    is_warm: bool
+    """Whether these are objectives of the problem itself, not of the warm-up."""
     numbers: NDArray[np.int64]
     objectives: NDArray[np.float64]
 
@@ -84,7 +86,8 @@ class Nsga2(Evolution[G]):
             is_first = pareto.ranks(self.objectives[here]) == 0
             _, once = np.unique(self.objectives[here][is_first], axis=0, return_index=True)
             numbers, objectives = self.numbers[here][is_first][once], self.objectives[here][is_first][once]
-            found.append(Front(self.counters.evaluations, island, numbers, objectives))
+            is_warm = self.lives[island].is_warm
+            found.append(Front(self.counters.evaluations, island, is_warm, numbers, objectives))
         return found
 
     def _breed(self) -> Births:
