@@ -34,10 +34,10 @@ ROUNDS = 40
 Actions = NDArray[np.float64]
 
 
-def best_times(*contenders: Callable[[], object]) -> list[float]:
+def best_times(*contenders: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
     """The best time of each contender in seconds; they take turns."""
     times = [float("inf")] * len(contenders)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for n, contender in enumerate(contenders):
             started = time.perf_counter()
             contender()
@@ -236,7 +236,7 @@ def main() -> None:
     if (load_average := os.getloadavg()[0]) > 0.5:
         print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
     if sys.argv[1:] == ["quadruped"]:
-        quadruped.quadruped(row)
+        quadruped.quadruped(row, best_times)
         return
     levels = {level: compile_yardstick(level) for level in ("-O2", "-O3")}
     interpreters(levels)
@@ -252,7 +252,7 @@ def main() -> None:
     search.savings(row)
     search.false_hits(row)
     search.native_share(row)
-    quadruped.quadruped(row)
+    quadruped.quadruped(row, best_times)
 
 
 if __name__ == "__main__":

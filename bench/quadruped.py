@@ -19,28 +19,18 @@ from arz.tasks import mujoco_model
 from arz.tasks.quadruped import Quadruped
 
 Row = Callable[..., None]
+Best = Callable[..., list[float]]
 MEMORY = Memory(37, 12, 16, 16, 0, 16)
 PHYSICS = 10  # steps in a control step
 ROUNDS = 5
 
 
-def best(*contenders: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """The best time of each in seconds; they take turns."""
-    times = [float("inf")] * len(contenders)
-    for _ in range(rounds):
-        for n, contender in enumerate(contenders):
-            began = time.perf_counter()
-            contender()
-            times[n] = min(times[n], time.perf_counter() - began)
-    return times
-
-
-def physics(row: Row) -> None:
+def physics(row: Row, best: Best) -> None:
     """Physics steps per second on one core, robots that stand."""
     ours = {f"{n} sweep{'s' * (n > 1)}": core.own_engine(False, n) for n in (1, 5)}
     contenders = [(engine, 32, 200) for engine in ours.values()]
     contenders += [(core.own_engine(True, 1), 8, 100), (mujoco_model.engine(1), 1, 200)]
-    times = best(*(partial(core.exercise, *one) for one in contenders))
+    times = best(*(partial(core.exercise, *one) for one in contenders), rounds=ROUNDS)
     rates = [robots * steps * PHYSICS / spent for (_, robots, steps), spent in zip(contenders, times, strict=True)]
     row("physics: MuJoCo, C loop, one core", f"{rates[3] / 1e3:.0f}k steps/s")
     for name, rate, goal in zip(ours, rates, ("goal 30x", ""), strict=False):
@@ -58,7 +48,7 @@ def standing(lines: int) -> Program:
     return parse(f"{memory}\n\ndef StartEpisode():\n    s0 = 0.0\n\ndef GetAction(obs, action):\n    {body}\n")
 
 
-def in_the_loop(row: Row) -> None:
+def in_the_loop(row: Row, best: Best) -> None:
     """What part of the time physics takes with a program in the loop, and two threads against one."""
     task, episodes = Quadruped(leg="FR"), fresh_episodes(32)
     empty, full = standing(0), standing(60)
@@ -81,7 +71,7 @@ def walkers(count: int) -> Batch:
     return mutate(parents, np.arange(count), keys(2, "bench", np.arange(count)), variation)[0]
 
 
-def savings(row: Row) -> None:
+def savings(row: Row, best: Best) -> None:
     """What each exact saving gives on programs of an early search; all results are the same bit for bit."""
     task, many = Quadruped(), walkers(300)
     episodes = task.spread(fresh_episodes(32))
@@ -123,9 +113,9 @@ def cache(row: Row) -> None:
     row("search: exact cache, 8,000 programs from scratch", f"{hits:.0%} hits", times[1] / times[0])
 
 
-def quadruped(row: Row) -> None:
-    """All of it."""
-    physics(row)
-    in_the_loop(row)
-    savings(row)
+def quadruped(row: Row, best: Best) -> None:
+    """All of it. `best` gives the best time of each contender in some rounds."""
+    physics(row, best)
+    in_the_loop(row, best)
+    savings(row, best)
     cache(row)

@@ -368,6 +368,7 @@ nb::dict model() {
   result["substeps"] = physics::kSubsteps;
   result["action_limit"] = Quadruped::kActionLimit;
   result["most_aside"] = Quadruped::kMostAside;
+  result["speed"] = Quadruped::kSpeed;
   return result;
 }
 

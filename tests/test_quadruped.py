@@ -156,12 +156,14 @@ def test_objectives_are_what_they_say() -> None:
     episodes = TASK.spread(fresh_episodes(16))
     found = evaluate(assorted(), TASK, episodes)
     free = replace(TASK, constraint=False, floor=False)
-    names = ("return", "length", "worst_leg", *LEGS)
+    names = ("return", "length", "worst_leg", *LEGS, "distance")
     columns = dict(zip(names, free.objectives(names, found, episodes).T, strict=True))
     assert np.allclose(columns["return"], found.returns.mean(axis=1))
     assert np.allclose(columns["length"], found.lengths.mean(axis=1))
     assert np.allclose(np.mean([columns[leg] for leg in LEGS], axis=0), columns["return"])
     assert np.array_equal(np.min([columns[leg] for leg in LEGS], axis=0), columns["worst_leg"])
+    assert np.all((columns["distance"] >= 0) & (columns["distance"] <= 1.25))  # half of 2.5 s at 1 m/s
+    assert np.allclose(columns["distance"], np.clip(found.mean_distance, 0, 1.25))
     floored = replace(TASK, constraint=False).objectives(names, found, episodes)
     negative = found.mean < 0
     assert 0 < negative.sum() < len(negative)
@@ -225,6 +227,26 @@ def test_builds_for_other_instruction_sets_give_the_same_bits() -> None:
 def test_gymnasium_finds_nothing_to_complain_about(kwargs: dict[str, Any]) -> None:
     env = gymnasium.make("ARZ/LaikagoLegBreak-v0", **kwargs)
     check_env(env.unwrapped, skip_render_check=True)
+
+
+def test_pictures_show_the_robot_and_the_broken_leg() -> None:
+    pytest.importorskip("mujoco")
+    env = LaikagoLegBreak(leg="FR", break_step=2, render_mode="rgb_array")
+    env.reset(seed=0)
+    try:
+        whole = env.render()
+    except ValueError as error:  # no EGL here
+        pytest.skip(str(error))
+    for _ in range(4):
+        env.step(np.zeros(12))
+    broken = env.render()
+    env.close()
+    assert whole is not None
+    assert broken is not None
+    assert whole.shape == broken.shape == (400, 640, 3)
+    red = [np.sum((frame[..., 0] > 150) & (frame[..., 1] < 90) & (frame[..., 2] < 80)) for frame in (whole, broken)]
+    assert red[0] == 0
+    assert red[1] > 300
 
 
 def test_a_vector_goes_as_single_environments() -> None:

@@ -44,7 +44,8 @@ class Nsga2Settings(SharedSettings):
     initial: int = 1000
     """Random individuals with which a life begins."""
     warm_up: float = 0.0
-    """Until its best has this fitness, an island is scored by an easier problem (no leg breaks); 0 for no warm-up."""
+    """Until its best has this fitness there, an island is scored by an easier problem (no leg breaks, and episodes are
+    shorter); 0 for no warm-up."""
     unique: bool = False
     """Of individuals with equal scores only the oldest may stay."""
 

@@ -51,8 +51,11 @@ STATE = (
 OBJECTIVES = ("return", "length", "distance", "worst_leg", *LEGS)
 """What a search can ask for: the mean return, length and distance, the mean return of the worst leg, of each leg."""
 
-MOST_DISTANCE = 10.0
-"""More is not wanted: it is what the wanted speed gives (m)."""
+MOST_DISTANCE = 0.5
+"""More than this part of what the wanted speed gives does not count: distance shall help to begin, and no more."""
+
+EASY_STEPS = 400
+"""Steps of an episode of the easier task."""
 
 SWEEPS = (5, 20)
 """Sweeps over the contacts with which programs are tested again."""
@@ -193,7 +196,8 @@ class Quadruped:
         by_leg = {
             leg: found.returns[:, legs == n].mean(axis=1) if np.any(legs == n) else mean for n, leg in enumerate(LEGS)
         }
-        distance = np.clip(np.nan_to_num(found.mean_distance, nan=0.0, posinf=0.0, neginf=0.0), 0.0, MOST_DISTANCE)
+        most = MOST_DISTANCE * self.steps * STEP * NUMBERS["speed"]
+        distance = np.clip(np.nan_to_num(found.mean_distance, nan=0.0, posinf=0.0, neginf=0.0), 0.0, most)
         columns = {"return": mean, "length": length, "distance": distance}
         columns |= {"worst_leg": np.min(list(by_leg.values()), axis=0), **by_leg}
         objectives = np.stack([columns[name] for name in names], axis=1)
@@ -204,8 +208,8 @@ class Quadruped:
         return objectives
 
     def easier(self) -> Quadruped:
-        """No leg breaks: all episodes are the same."""
-        return replace(self, leg="none", break_step=RANDOM)
+        """No leg breaks, so that all episodes are the same; and they are shorter."""
+        return replace(self, leg="none", break_step=RANDOM, steps=min(self.steps, EASY_STEPS))
 
     @property
     def scoring(self) -> dict[str, Any]:
