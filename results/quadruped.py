@@ -40,11 +40,9 @@ class Experiment:
 
 
 EXPERIMENTS = {
-    "default": Experiment("our settings", "quadruped", ("--threads", "1", "--budget", "50m"), (1, 2)),
-    "no-cadfs": Experiment(
-        "our settings without CADFs", "quadruped", ("--cadfs", "0", "--threads", "1", "--budget", "20m"), (1, 2)
-    ),
-    "paper": Experiment("the paper's settings", "quadruped-paper", ("--threads", "1", "--budget", "20m"), (1, 2)),
+    "default": Experiment("our settings", "quadruped", ("--budget", "24m"), (1,)),
+    "no-cadfs": Experiment("our settings without CADFs", "quadruped", ("--cadfs", "0", "--budget", "24m"), (1,)),
+    "paper": Experiment("the paper's settings", "quadruped-paper", ("--budget", "24m"), (1,)),
 }
 
 
@@ -59,7 +57,7 @@ def run_one(name: str, seed: int) -> None:
     """Makes a run, or goes on with it."""
     command = command_of(name, seed)
     if (ROOT / command[-1]).exists():
-        command = ["arz", "resume", command[-1], "--threads", "1"]
+        command = ["arz", "resume", command[-1]]
     done = subprocess.run([ARZ, *command[1:], "--no-test", "--quiet"], text=True, cwd=ROOT)
     if done.returncode:
         sys.exit(done.returncode)
