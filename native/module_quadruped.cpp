@@ -93,10 +93,10 @@ Output<std::int32_t> breaks(const QuadrupedSettings& settings, Input<std::uint64
 }
 
 // Keys made from these so that their episodes are spread evenly: key i has leg i mod 4, and its break lies in one of as
-// many parts of the episode as there are keys for a leg.
+// many parts of the episode as there are keys for a leg (or steps, if these are fewer).
 Output<std::uint64_t> balanced(const QuadrupedSettings& settings, Input<std::uint64_t, 1> keys) {
   std::vector<std::uint64_t> result = copied(keys);
-  const std::size_t parts = std::max<std::size_t>(1, result.size() / laikago::kLegs);
+  const std::size_t parts = std::clamp<std::size_t>(result.size() / laikago::kLegs, 1, settings.steps);
   QuadrupedSettings random = settings;
   random.leg = random.break_step = kRandom;
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -196,7 +196,7 @@ class QuadrupedStepper {
     breaks_[which] = break_of(settings_, key);
   }
 
-  // Rewards and statuses. Episodes that have ended stay as they are: reward 0.
+  // Rewards and statuses. Episodes that have ended have the reward 0, whatever their robots do.
   nb::tuple step(Input<double, 2> actions) {
     const std::size_t count = episodes_.size();
     require(actions.shape(0) == count && actions.shape(1) == Quadruped::kActions,

@@ -152,6 +152,13 @@ def test_random_breaks_are_spread_over_legs_and_steps() -> None:
         assert np.array_equal(steps // 125, np.arange(8))
 
 
+def test_episodes_are_spread_as_far_as_there_are_steps() -> None:
+    task = Quadruped(steps=5)
+    found = task.breaks(task.spread(fresh_episodes(48)))
+    assert np.all(np.bincount(found[:, 0]) == 12)
+    assert set(found[:, 1].tolist()) == set(range(5))
+
+
 def test_objectives_are_what_they_say() -> None:
     episodes = TASK.spread(fresh_episodes(16))
     found = evaluate(assorted(), TASK, episodes)

@@ -64,7 +64,7 @@ struct SineCosine {
 };
 
 // By quadrants: x = k pi/2 + r with |r| <= pi/4, then Taylor's polynomials of r, to the precision of the type. Far out
-// (|x| > 10^4) only the range is right, not the digits; no joint gets there.
+// (|x| > 10^4) digits are lost, and very far out (10^8) all meaning; no joint gets there.
 template <class Number>
 ARZ_INLINE SineCosine<Number> sine_cosine(const Number& x) {
   using E = Element<Number>;

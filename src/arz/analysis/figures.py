@@ -156,7 +156,7 @@ def front_figure(
     if any(front.is_warm for front in fronts):
         fronts = [front for front in fronts if front.is_warm]
     else:
-        names, title = at_first, f"{title} (warm-up)"
+        names, title = (*at_first, "return")[:2], f"{title} (warm-up)"
     figure = new_figure(5.4, title)
     panel = figure.subplots()
     islands = sorted({front.island for front in fronts})

@@ -102,7 +102,8 @@ class Fitness:
     def __post_init__(self) -> None:
         for name in ("objectives", "warm_up_objectives"):
             given = getattr(self, name)
-            if not given or isinstance(given, str) or len(set(given)) < len(given):
+            is_list = isinstance(given, tuple) and all(isinstance(item, str) for item in given)
+            if not is_list or not given or len(set(given)) < len(given):
                 raise ValueError(f"{name} must be a list of different names, not {given!r}")
         if not 1 <= self.mutations <= 1000:
             raise ValueError(f"mutations must be a whole number from 1 to 1000, not {self.mutations}")
@@ -121,6 +122,9 @@ class Config:
 
     def __post_init__(self) -> None:
         _ = self.registers  # refuses what is out of range
+        has_hurdle = isinstance(self.search, Settings) and self.search.hurdle_episodes > 0
+        if isinstance(self.task, Quadruped) and has_hurdle:
+            raise ValueError("hurdle_episodes must be 0 for the quadruped: its objectives are not sums over episodes")
         known = OBJECTIVES[type(self.task)]
         for name in (*self.fitness.objectives, *self.fitness.warm_up_objectives):
             if name not in known:
@@ -173,7 +177,7 @@ def parse(text: str, source: str = "configuration") -> Config:
             given = tables.get(table)
             if isinstance(given, dict) and "kind" in given:
                 kind = given.pop("kind")
-                if kind not in kinds:
+                if not isinstance(kind, str) or kind not in kinds:
                     hint = did_you_mean(str(kind), kinds)
                     raise ValueError(f"{table}.kind must be one of {', '.join(kinds)}, not {kind!r}.{hint}")
                 chosen[table] = kinds[kind]()
@@ -260,14 +264,13 @@ def field_default(config: Config, path: tuple[str, ...]) -> Any:
 @cache
 def field_help(path: tuple[str, ...]) -> str:
     """What a field means: the docstring that stands below it in its record."""
+    texts = []
     for record in _records()[path[0]]:
         for part in path[1:-1]:
             record = getattr(record, part)
-        for kind in type(record).__mro__[:-1]:
-            found = _docstrings(kind).get(path[-1])
-            if found:
-                return found
-    return ""
+        found = [_docstrings(kind).get(path[-1]) for kind in type(record).__mro__[:-1]]
+        texts += [text for text in found if text][:1]
+    return " ".join(dict.fromkeys(texts))
 
 
 @cache

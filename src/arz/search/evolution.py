@@ -90,7 +90,7 @@ class Counters:
     evaluations: int = 0
     """Genomes that got a fitness."""
     steps: int = 0
-    """Steps of the task that were simulated."""
+    """Steps of the episodes that were played (a step that episodes share counts for each)."""
     hits: int = 0
     """Genomes whose fitness was known from the cache."""
     restarts: int = 0
@@ -310,5 +310,5 @@ class Evolution(ABC, Generic[G]):
         patience = self.settings.restart_after
         for k, life in enumerate(self.lives):
             if patience and self._clock - life.improved_at >= patience:
-                self.lives[k] = Life(self.settings.islands + self.counters.restarts)
+                self.lives[k] = Life(self.settings.islands + self.counters.restarts, is_warm=life.is_warm)
                 self.counters.restarts += 1

@@ -47,7 +47,7 @@ class Nsga2Settings(SharedSettings):
     """Until its best has this fitness there, an island is scored by an easier problem (no leg breaks, and episodes are
     shorter); 0 for no warm-up."""
     unique: bool = False
-    """Of individuals with equal scores only the oldest may stay."""
+    """Of individuals with equal scores only one may stay."""
 
     LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "children": 1, "initial": 2}
 

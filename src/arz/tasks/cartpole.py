@@ -74,7 +74,7 @@ class Cartpole:
     noise_sigma: float = 0.1
     """Standard deviation of the noise on the action."""
     steps: int = 1000
-    """Time steps of an episode, 1/60 s each."""
+    """Time steps of an episode: of 1/60 s for cartpole."""
 
     def __post_init__(self) -> None:
         for name in ("x_limit", "noise_sigma"):

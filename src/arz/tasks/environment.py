@@ -48,7 +48,7 @@ class Episodes(ABC):
         self.statuses[which], self.keys[which], self.times[which] = RUNNING, key, 0
 
     def step(self, actions: Floats) -> Floats:
-        """Rewards. Episodes that have ended stay as they are, with the reward 0."""
+        """Rewards. Episodes that have ended get the reward 0."""
         self.times += self.statuses == RUNNING
         rewards, self.statuses = self.advance(np.ascontiguousarray(actions))
         return rewards

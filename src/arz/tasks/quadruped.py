@@ -88,7 +88,7 @@ class Quadruped:
     contact_iterations: int = 1
     """Sweeps over the contacts in each physics step (not with MuJoCo)."""
     steps: int = 1000
-    """Time steps of an episode, 10 ms each."""
+    """Time steps of an episode: of 10 ms for the quadruped."""
     constraint: bool = True
     """Programs that stand still (the paper: length above 400, return below 50) get the fitness 0."""
     floor: bool = True
@@ -173,7 +173,7 @@ class Quadruped:
             shares_trunk: do what episodes have in common, until a leg breaks, once.
             crowd: how many robots move side by side, at least.
             stops_idle: stop a program once it is certain that it breaks the constraint. Only this changes a result:
-                returns and lengths until then, which break the constraint too.
+                returns and lengths until then, which break the constraint too, and the status 0.
         """
         idle = (IDLE_LENGTH, IDLE_RETURN) if stops_idle else (np.inf, -np.inf)
         found = core.quadruped_rollout(
@@ -235,7 +235,7 @@ class Quadruped:
 
     def test_score(self, means: Mapping[tuple[str, str], float]) -> float | None:
         """The mean return over the four legs."""
-        found = [means.get(("batched", leg)) for leg in LEGS]
+        found = [means.get((self.engine, leg)) for leg in LEGS]
         known = [value for value in found if value is not None]
         return float(np.mean(known)) if len(known) == len(LEGS) else None
 

@@ -23,7 +23,7 @@ class Evaluation:
     lengths: NDArray[np.int32]
     """How many steps the episode lasted."""
     statuses: NDArray[np.uint8]
-    """How it ended: the number of a `Status`."""
+    """How it ended: the number of a `Status`; 0 if it was stopped, because its program was worth nothing."""
     distances: NDArray[np.float64] | None = None
     """How far forward it went (m), where that means something."""
 
