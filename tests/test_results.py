@@ -33,6 +33,23 @@ def test_the_tables_follow_from_the_data() -> None:
     assert module.gap() in readme
 
 
+def test_the_tables_of_the_quadruped_follow_from_the_data() -> None:
+    module = script("quadruped")
+    assert module.rows()
+    assert (ROOT / "results" / "quadruped" / "tables.md").read_text() == module.tables()
+    assert module.summary() in (ROOT / "README.md").read_text()
+
+
+def test_champions_of_the_quadruped_score_what_the_data_says() -> None:
+    module = script("quadruped")
+    for row in module.rows():
+        name = f"{row['experiment']}-{row['seed']}"
+        program = arz.Program.load(ROOT / "results" / "quadruped" / "champions" / f"{name}.arz")
+        task = arz.Quadruped(leg="FR", contact_iterations=row["contact_iterations"])
+        score = arz.evaluate(program, task, arz.fresh_episodes(100)).mean[0]
+        assert score == pytest.approx(row["tests"]["batched"]["FR"]["return"], abs=0.1)
+
+
 def test_the_table_of_settings_follows_from_the_data() -> None:
     page = (ROOT / "docs" / "search.md").read_text()
     tuning = script("tuning")

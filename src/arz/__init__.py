@@ -21,6 +21,7 @@ from arz.runs.session import Progress
 from arz.simplify import Guarantee, Simplified, effective, readable
 from arz.streams import Stream
 from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
 from arz.tasks.registration import register
 from arz.tokens import ParseError
 from arz.vary import MutationWeights, Variation, crossover, mutate, operator, random_programs
@@ -45,6 +46,7 @@ __all__ = [
     "Policy",
     "Program",
     "Progress",
+    "Quadruped",
     "Run",
     "Simplified",
     "Status",
