@@ -54,7 +54,7 @@ def in_the_loop(row: Row, best: Best) -> None:
     empty, full = standing(0), standing(60)
     alone, both = best(
         *(
-            partial(evaluate, Batch.pack([one] * 4), task, episodes, threads=1, shares_trunk=False)
+            partial(evaluate, Batch.pack([one] * 4), task, episodes, threads=1)
             for one in (empty, full)
         )
     )
@@ -101,7 +101,8 @@ def savings(row: Row, best: Best) -> None:
 
 def cache(row: Row) -> None:
     """What the exact cache gives in a search; the result is the same bit for bit."""
-    config: dict[str, Any] = {"budget": "8000", "initial": 2000, "population": 100, "children": 1000}
+    config: dict[str, Any] = {"budget": "8000", "initial": 2000, "population": 100, "children": 1000, "islands": 1}
+    config |= {"select_every": 1000, "selection_episodes": 8}
     found, times = [], []
     for size in (100_000, 0):
         began = time.perf_counter()

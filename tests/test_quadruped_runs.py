@@ -168,6 +168,12 @@ def test_a_run_is_shown_tested_plotted_and_replayed(
     options = ["--leg", "FR", "--break-step", "10", "--every", "10", "--output", str(film)]
     assert main(["replay", str(finished), *options]) == 0
     assert film.stat().st_size > 5_000
+    from PIL import Image
+
+    with Image.open(film) as pictures:
+        pictures.seek(pictures.n_frames - 1)  # type: ignore[attr-defined]
+        last = np.asarray(pictures.convert("RGB"), int)
+    assert np.sum((last[..., 0] > 150) & (last[..., 1] < 90) & (last[..., 2] < 80)) > 300  # the broken leg is red
     assert film.with_suffix(".png").stat().st_size > 10_000
 
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 LAST_SECONDS = 2
 GIF_COLOURS = 128
+MOST_DRAWN = 3000
+"""Colours that a drawing may have, with its smooth edges; a rendered scene has more."""
 
 Picture = NDArray[np.uint8]
 
@@ -84,13 +86,17 @@ def kind_of(path: Path, kinds: tuple[str, ...], what: str) -> str:
 def _write_gif(path: Path, pictures: Iterator[Picture], samples: list[Picture], rate: float) -> None:
     from PIL import Image
 
-    # One palette for all pictures, of the colours that they really have, and no dithering: what stands still stays
-    # equal, and costs nothing.
-    packed = np.concatenate(samples).reshape(-1, 3).astype(np.uint32) @ np.array([1, 256, 65536], np.uint32)
+    # One palette for all pictures, and no dithering: what stands still stays equal, and costs nothing. Of drawings, the
+    # colours that they really have; of rendered scenes, which have thousands, ones that cover them all.
+    all_samples = np.concatenate(samples)
+    packed = all_samples.reshape(-1, 3).astype(np.uint32) @ np.array([1, 256, 65536], np.uint32)
     colours, counts = np.unique(packed, return_counts=True)
-    common = colours[np.argsort(-counts, kind="stable")[:GIF_COLOURS]].astype("<u4")
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(common.view(np.uint8).reshape(-1, 4)[:, :3].tobytes())
+    if len(colours) > MOST_DRAWN:
+        palette = Image.fromarray(all_samples).quantize(colors=GIF_COLOURS, method=Image.Quantize.MAXCOVERAGE)
+    else:
+        common = colours[np.argsort(-counts, kind="stable")[:GIF_COLOURS]].astype("<u4")
+        palette = Image.new("P", (1, 1))
+        palette.putpalette(common.view(np.uint8).reshape(-1, 4)[:, :3].tobytes())
     reduced = [Image.fromarray(each).quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures]
     # GIF counts in hundredths of a second: rounding the time of each picture, not its duration, keeps time in the long
     # run. Many programs do not show less than two.

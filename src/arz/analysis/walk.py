@@ -71,7 +71,8 @@ def film(
         leg = found[0] if found and is_broken else ""
         return camera.picture(states[step], leg, "   ".join(word for word in words if word))
 
-    samples = [*steps[:: max(1, len(steps) // 6)], last]
+    after = [step for step in steps if found is not None and step >= found[1]]
+    samples = [*steps[:: max(1, len(steps) // 4)], *after[:: max(1, len(after) // 4)], last]
     try:
         write_film(path, steps, picture, samples, 1 / (STEP * every), advance)
     finally:
