@@ -52,12 +52,8 @@ def in_the_loop(row: Row, best: Best) -> None:
     """What part of the time physics takes with a program in the loop, and two threads against one."""
     task, episodes = Quadruped(leg="FR"), fresh_episodes(32)
     empty, full = standing(0), standing(60)
-    alone, both = best(
-        *(
-            partial(evaluate, Batch.pack([one] * 4), task, episodes, threads=1)
-            for one in (empty, full)
-        )
-    )
+    rollout = partial(evaluate, task=task, episodes=episodes, threads=1)
+    alone, both = best(*(partial(rollout, Batch.pack([one] * 4)) for one in (empty, full)), rounds=ROUNDS)
     row("physics' part, 60 instructions in the loop", f"{alone / both:.0%}", None, "goal 70 %")
     many = walkers(400)
     one, two = best(*(partial(evaluate, many, Quadruped(), episodes, threads=n) for n in (1, 2)), rounds=3)
