@@ -47,20 +47,21 @@ DOORS: dict[str, set[str]] = {
     "search.regularized": {"native", "search.evolution", "search.problem", "streams"},
     "search.pareto": set(),
     "search.nsga2": {"native", "search", "search.evolution", "search.problem", "streams"},
+    "search.tuning": {"search.evolution", "search.problem", "streams"},
     # where they meet
     "runs.__init__": set(),
     "runs.budget": set(),
     "runs.config": {"names", "program", "runs.budget", "search.evolution", "search.nsga2", "search.regularized"}
-    | {"tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
+    | {"search.tuning", "tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
     "runs.problem": {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.task", "vary"},
     "runs.lineage": {"search.evolution"},
     "runs.store": {"runs.lineage"},
     "runs.session": {"native", "program", "runs.budget", "runs.config", "runs.lineage", "runs.problem", "runs.store"}
-    | {"search.evolution", "search.nsga2", "search.regularized"},
+    | {"search.evolution", "search.nsga2", "search.regularized", "search.tuning"},
     "runs.run": {"assess", "evaluate", "interpreter", "native", "parser", "policy", "program", "streams"}
     | {"runs", "runs.budget", "runs.config", "runs.session", "runs.store"}
     | {"search.evolution", "search.nsga2"},
-    "runs.api": {"runs", "runs.config", "runs.run", "runs.session"},
+    "runs.api": {"program", "runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
     "analysis.film": set(),
@@ -72,7 +73,8 @@ DOORS: dict[str, set[str]] = {
     "commands.__init__": {"commands.evolving", "commands.looking", "commands.trying"},
     "commands.common": {"assess", "complexity", "evaluate", "parser", "program", "runs.run", "runs.store", "simplify"}
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
-    "commands.evolving": {"analysis", "commands.common", "runs", "runs.run", "runs.session", "terminal"},
+    "commands.evolving": {"analysis", "commands.common", "program", "runs", "runs.run", "runs.session", "runs.store"}
+    | {"terminal"},
     "commands.looking": {
         "commands.common",
         "complexity",

@@ -88,6 +88,11 @@ def _parser() -> argparse.ArgumentParser:
     evolve.add_argument(
         "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
     )
+    evolve.add_argument(
+        "--start",
+        metavar="RUN_OR_FILE",
+        help="begin with the champion of a run, or the program of an .arz file, in place of random programs",
+    )
     evolve.usage = "arz evolve PRESET [--option VALUE ...]"
     _add_running(evolve)
     _add_fields(evolve)

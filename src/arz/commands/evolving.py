@@ -15,15 +15,18 @@ from arz.commands.common import (
     print_json,
     print_program,
     print_tests,
+    program_at,
     result_rows,
     returns,
     run_folder,
     summary,
     with_prefix,
 )
+from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.run import Run
 from arz.runs.session import Progress
+from arz.runs.store import is_run
 
 INTERRUPTED = 130
 
@@ -35,11 +38,15 @@ def evolve(options: argparse.Namespace) -> int:
     if "budget" in given:
         values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
     config = configs.override(configs.load(options.preset), values)
+    start = None
+    if options.start:
+        start = _start(options.start)
+        config = configs.for_start(config, start.memory)
     name = Path(options.preset).stem
     folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
-    with Run.create(config, seed=options.seed, folder=folder, preset=name) as run:
+    with Run.create(config, seed=options.seed, folder=folder, preset=name, start=start) as run:
         return _go_on(run, options, log_class)
 
 
@@ -51,6 +58,14 @@ def resume(options: argparse.Namespace) -> int:
         if options.budget is not None or options.target is not None:
             run.extend(options.budget, options.target)
         return _go_on(run, options, log_class)
+
+
+def _start(source: str) -> Program:
+    """The program with which a search shall begin."""
+    if not is_run(source):
+        return program_at(source)
+    with Run.open(source) as run:
+        return run.champion
 
 
 def _check(options: argparse.Namespace) -> None:

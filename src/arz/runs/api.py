@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
 from arz.runs.run import Run
@@ -29,6 +30,7 @@ def evolve(
     seed: int = 1,
     folder: str | Path | None = None,
     threads: int | None = None,
+    start: Program | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Run:
     """Evolves programs until the budget of the configuration is spent.
@@ -38,13 +40,17 @@ def evolve(
         seed: what all random numbers come from.
         folder: where the run shall be; it must not exist yet. Without one it is in memory only.
         threads: how many to use, all by default; the result does not depend on it.
+        start: a program with which to begin, in place of random ones; the memory is then the program's.
         on_progress: called now and then.
 
     Returns:
         The run: `run.champion` is the program, `run.policy()` acts, `run.test()` tests it.
     """
     name = config if isinstance(config, str) else "custom"
-    run = Run.create(preset(config) if isinstance(config, str) else config, seed=seed, folder=folder, preset=name)
+    made = preset(config) if isinstance(config, str) else config
+    if start is not None:
+        made = configs.for_start(made, start.memory)
+    run = Run.create(made, seed=seed, folder=folder, preset=name, start=start)
     run.evolve(threads=threads, on_progress=on_progress)
     return run
 

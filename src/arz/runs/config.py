@@ -26,6 +26,7 @@ from arz.runs.budget import Budget
 from arz.search.evolution import SharedSettings
 from arz.search.nsga2 import Nsga2Settings
 from arz.search.regularized import Settings
+from arz.search.tuning import TuningSettings
 from arz.tasks import cartpole, quadruped
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
@@ -35,7 +36,7 @@ R = TypeVar("R")
 
 KINDS: dict[str, dict[str, type[Any]]] = {
     "task": {"cartpole": Cartpole, "quadruped": Quadruped},
-    "search": {"regularized": Settings, "nsga2": Nsga2Settings},
+    "search": {"regularized": Settings, "nsga2": Nsga2Settings, "tuning": TuningSettings},
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
 
@@ -98,6 +99,8 @@ class Fitness:
     """What to look for during a warm-up, if there is one."""
     mutations: int = 1
     """Each child gets one mutation up to this many."""
+    sighted: bool = False
+    """Do not try programs whose actions do not depend on the observation."""
 
     def __post_init__(self) -> None:
         for name in ("objectives", "warm_up_objectives"):
@@ -192,6 +195,20 @@ def render(config: Config) -> str:
     for table in KINDS:
         text = text.replace(f"[{table}]\n", f"[{table}]\nkind = {toml(kind_of(config, table))}\n", 1)
     return text
+
+
+def for_start(config: Config, start: Memory) -> Config:
+    """The configuration for a search that begins with a program of this memory.
+
+    Raises:
+        ValueError: such a program cannot do the task.
+    """
+    wanted = (config.task.observations, config.task.actions)
+    if (start.observations, start.actions) != wanted:
+        given = f"{start.observations} observations and gives {start.actions} actions"
+        raise ValueError(f"the start takes {given}, but the task wants {wanted[0]} and {wanted[1]}")
+    registers = {item.name: getattr(start, item.name) for item in fields(Registers)}
+    return replace(config, memory=Registers(**registers))
 
 
 def override(config: Config, changes: Mapping[str, Any]) -> Config:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,17 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz import streams
-from arz.evaluate import evaluate
+from arz.evaluate import evaluate, fresh_episodes, record
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
 from arz.streams import Stream, key
 from arz.tasks.task import Task
-from arz.vary import Variation, crossover, mutate, random_programs
+from arz.vary import MUTATIONS, Variation, crossover, mutate, random_programs
 
 Keys = NDArray[np.uint64]
 
 PROBE_LANES, PROBE_STEPS = 8, 64
+GLANCES = 16
+"""So many steps tell whether a program looks at the observation."""
+GAZE = 120
+"""Steps of an episode on which the effect of start values is measured..."""
+NUDGE = 1e-3
+"""...when each changes by this much, one at a time..."""
+AT_ONCE = 256
+"""...so many programs side by side."""
+LEAST_EFFECT, SMALL_EFFECT = 1e-6, 0.2
+"""Start values with less effect on the actions than the first stay as they are; less than the second counts as it."""
+BLIND = -1e6
+"""The objectives of a program that does not look, where it must."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,8 @@ class ProgramProblem:
     """Those of the warm-up; as many as there are, the rest is the return."""
     mutations: int = 1
     """Children get one mutation up to this many."""
+    sighted: bool = False
+    """Programs whose actions do not depend on the observation are not tried: their objectives are `BLIND`."""
 
     @property
     def objectives(self) -> int:
@@ -67,6 +82,49 @@ class ProgramProblem:
         """The paper's crossover."""
         return crossover(genomes, first, second, keys, threads=self.threads)
 
+    # ---- tuning ----
+
+    @property
+    def tuned_by(self) -> int:
+        """Tuning changes start values."""
+        return MUTATIONS.index("randomize_constants")
+
+    def numbers(self, genomes: Batch) -> NDArray[np.float64]:
+        """The start values."""
+        return np.array(genomes.core.arrays()[3])
+
+    def with_numbers(self, genome: Batch, numbers: NDArray[np.float64]) -> Batch:
+        """The same code with other start values."""
+        copies = genome.take(np.zeros(len(numbers), np.int64))
+        code = copies.core.arrays()[:3]
+        return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(numbers)))
+
+    def units(self, genome: Batch) -> NDArray[np.float64]:
+        """From the change of the actions, on the observations of an episode, when one start value changes a little."""
+        episode = fresh_episodes(1)
+        columns = list(record(genome[0], self.task.easier(), episode).values())[: self.memory.observations]
+        seen = np.stack([column[0] for column in columns], axis=1)
+        shown = np.ascontiguousarray(seen[~np.isnan(seen).any(axis=1)][:GAZE, None, :])
+        values = self.numbers(genome)
+        usual = self._actions(genome, shown)
+        effects = np.zeros(values.shape[1])
+        for first in range(0, len(effects), AT_ONCE):
+            which = np.arange(first, min(first + AT_ONCE, len(effects)))
+            moved = np.repeat(values, len(which), axis=0)
+            moved[np.arange(len(which)), which] += NUDGE
+            change = self._actions(self.with_numbers(genome, moved), shown) - usual
+            effects[which] = np.sqrt(np.mean(np.nan_to_num(change, posinf=0.0, neginf=0.0) ** 2, axis=(1, 2))) / NUDGE
+        matters = effects > LEAST_EFFECT
+        units = np.zeros(len(effects))
+        units[matters] = 1 / np.maximum(effects[matters], SMALL_EFFECT)
+        return units / math.sqrt(max(int(matters.sum()), 1))
+
+    def _actions(self, genomes: Batch, shown: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What they do [program, step, action], within what the motors can do."""
+        same = np.zeros(1, np.uint64)
+        actions = execute_batch(genomes, shown, keys=same, threads=self.threads)[:, :, 0, :]
+        return np.asarray(np.clip(actions, -self.task.most_action, self.task.most_action))
+
     def spread(self, episodes: Keys) -> Keys:
         """Episodes that show the task evenly."""
         return self.task.spread(episodes)
@@ -89,13 +147,28 @@ class ProgramProblem:
 
     def score(self, genomes: Batch, episodes: Keys) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The objectives over the episodes, and the steps that they took."""
-        result = evaluate(genomes, self.task, episodes, threads=self.threads, **self.task.scoring)
-        objectives = self.task.objectives(self.asked, result, episodes)
-        return objectives, result.lengths.sum(axis=1).astype(np.float64)
+        return self._scored(genomes, self.task, self.asked, episodes)
 
     def score_easier(self, genomes: Batch, episodes: Keys) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The objectives of the warm-up, in one episode of the easier task."""
-        task = self.task.easier()
-        result = evaluate(genomes, task, episodes[:1], threads=self.threads, **task.scoring)
         names = (*self.asked_at_first, *["return"] * self.objectives)[: self.objectives]
-        return task.objectives(names, result, episodes[:1]), result.lengths.sum(axis=1).astype(np.float64)
+        return self._scored(genomes, self.task.easier(), names, episodes[:1])
+
+    def _scored(
+        self, genomes: Batch, task: Task, names: tuple[str, ...], episodes: Keys
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        objectives, steps = np.full((len(genomes), len(names)), BLIND), np.zeros(len(genomes))
+        tried = np.flatnonzero(self.looks(genomes)) if self.sighted else np.arange(len(genomes))
+        if len(tried):
+            chosen = genomes if len(tried) == len(genomes) else genomes.take(tried)
+            result = evaluate(chosen, task, episodes, threads=self.threads, **task.scoring)
+            objectives[tried] = task.objectives(names, result, episodes)
+            steps[tried] = result.lengths.sum(axis=1)
+        return objectives, steps
+
+    def looks(self, genomes: Batch) -> NDArray[np.bool_]:
+        """Whether the actions of each depend on the observation: whether they differ where only that differs."""
+        same = np.zeros(PROBE_LANES, np.uint64)
+        actions = execute_batch(genomes, self.probe[:GLANCES], keys=same, threads=self.threads)
+        differs = (actions != actions[:, :, :1]) & ~(np.isnan(actions) & np.isnan(actions[:, :, :1]))
+        return np.asarray(differs.any(axis=(1, 2, 3)))

@@ -49,6 +49,7 @@ class Run:
         seed: what all random numbers come from.
         budget: when it ends.
         target: it also ends when the champion's selection score reaches this.
+        start: the program with which it began; None for random ones.
     """
 
     def __init__(self, store: Store) -> None:
@@ -64,6 +65,10 @@ class Run:
         self.budget = Budget.parse(facts["budget"])
         self.target = float(facts["target"])
         self.preset: str = facts["preset"]
+        text = facts.get("start", "")
+        if not isinstance(text, str):
+            raise store.damage("its start is not a program")
+        self.start = parse_program(text, f"start of {store.folder}") if text else None
 
     # ---- making and opening ----
 
@@ -75,6 +80,7 @@ class Run:
         seed: int = 1,
         folder: str | Path | None = None,
         preset: str = "custom",
+        start: Program | None = None,
     ) -> Run:
         """A new run in a new folder; in memory only, if there is none.
 
@@ -83,10 +89,16 @@ class Run:
             seed: what all random numbers come from.
             folder: where; it must not exist yet.
             preset: the name of the configuration, for people.
+            start: a program with which to begin, in place of random ones. Its memory must be the configuration's; see
+                `arz.runs.config.for_start`.
 
         Raises:
             ValueError: something is out of range, or the folder exists.
         """
+        if start is not None and start.memory != config.registers:
+            raise ValueError(
+                f"the start has another memory, {start.memory}, than the configuration, {config.registers}"
+            )
         if configs.parse(configs.render(config)) != config:
             raise ValueError("the configuration cannot be written and read back: are there odd characters in it?")
         if not 0 <= seed <= MASK:
@@ -103,6 +115,7 @@ class Run:
             "target": config.limits.target,
             "status": "new",
             "seconds": 0.0,
+            "start": "" if start is None else str(start),
         }
         return cls(Store.create(folder, facts))
 
@@ -246,7 +259,7 @@ class Run:
             raise ValueError(f"expected to save every so many seconds, 0 or more, not every {checkpoint_seconds}")
         self._store.lock()
         used = available_threads() if threads is None else threads
-        session = Session(self._store, self.config, self.seed, self.budget, self.target, used)
+        session = Session(self._store, self.config, self.seed, self.budget, self.target, used, self.start)
         saved = time.monotonic()
         while True:
             reason = session.reason_to_end() or ("stopped" if should_stop is not None and should_stop() else "")

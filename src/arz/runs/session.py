@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.native import core
-from arz.program import Batch, Memory
+from arz.program import Batch, Memory, Program
 from arz.runs.budget import Budget
 from arz.runs.config import Config
 from arz.runs.lineage import Lineage
@@ -20,6 +20,7 @@ from arz.runs.store import Store
 from arz.search.evolution import Counters, Evolution, Life, Metrics
 from arz.search.nsga2 import Nsga2, Nsga2Settings
 from arz.search.regularized import Regularized, Settings
+from arz.search.tuning import Tuning, TuningSettings
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,16 @@ class Progress:
 class Session:
     """The search of a run while it runs: between the checkpoint and the next one."""
 
-    def __init__(self, store: Store, config: Config, seed: int, budget: Budget, target: float, threads: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        seed: int,
+        budget: Budget,
+        target: float,
+        threads: int,
+        start: Program | None = None,
+    ) -> None:
         self._store = store
         self._budget, self._target = budget, target
         self._memory, self._names = config.registers, config.variation.names
@@ -53,8 +63,9 @@ class Session:
             config.fitness.objectives,
             config.fitness.warm_up_objectives,
             config.fitness.mutations,
+            config.fitness.sighted,
         )
-        self._search = _search(problem, config, seed)
+        self._search = _search(problem, config, seed, None if start is None else Batch.pack([start]))
         self._fronts: list[dict[str, Any]] = []
         self._metrics: list[dict[str, Any]] = []
         self._champions: list[dict[str, Any]] = []
@@ -138,6 +149,7 @@ class Session:
         arrays["lives"] = np.array([astuple(life) for life in search.lives], np.float64)
         arrays |= _packed("population", search.population) | _packed("champion", search.champion)
         arrays |= {f"cache_{name}": array for name, array in search.cache.contents().items()}
+        arrays |= {EXTRA + name: array for name, array in search.extras().items()}
         with self._store.transaction():
             self._store.add_rows("metrics", self._metrics)
             self._store.add_rows("champions", self._champions)
@@ -155,7 +167,8 @@ class Session:
         search = self._search
         search.counters = read_counters(self._store)
         for name, array in arrays.items():
-            if RANKS.get(name.removeprefix("population_").removeprefix("champion_")) != (array.dtype.name, array.ndim):
+            known = "extra" if name.startswith(EXTRA) else name.removeprefix("population_").removeprefix("champion_")
+            if RANKS.get(known) != (array.dtype.name, array.ndim):
                 raise self._store.damage(f"its checkpoint has an odd {name}")
         try:
             search.objectives, search.numbers = arrays["objectives"], arrays["numbers"]
@@ -163,6 +176,8 @@ class Session:
             search.champion = _unpacked("champion", arrays, self._memory)
             search.lives = _lives(arrays["lives"], search.counters, search.settings.islands)
             search.cache.restore(arrays["cache_keys"], arrays["cache_values"])
+            extras = {name.removeprefix(EXTRA): array for name, array in arrays.items() if name.startswith(EXTRA)}
+            search.restore_extras(extras)
         except (KeyError, ValueError) as error:
             raise self._store.damage(f"its checkpoint cannot be used ({error})") from None
         living = 0 if search.population is None else len(search.population)
@@ -173,12 +188,14 @@ class Session:
             raise self._store.damage("its checkpoint contradicts itself")
 
 
-def _search(problem: ProgramProblem, config: Config, seed: int) -> Evolution[Batch]:
+def _search(problem: ProgramProblem, config: Config, seed: int, start: Batch | None) -> Evolution[Batch]:
     """The search that a configuration asks for."""
     if isinstance(config.search, Nsga2Settings):
-        return Nsga2(problem, config.search, seed)
+        return Nsga2(problem, config.search, seed, start=start)
+    if isinstance(config.search, TuningSettings):
+        return Tuning(problem, config.search, seed, start=start)
     assert isinstance(config.search, Settings)
-    return Regularized(problem, config.search, seed)
+    return Regularized(problem, config.search, seed, start=start)
 
 
 def _lives(rows: NDArray[np.float64], count: Counters, islands: int) -> list[Life]:
@@ -218,7 +235,10 @@ def read_counters(store: Store) -> Counters:
     return Counters(**given)
 
 
+EXTRA = "extra_"
+"""How the names of arrays begin that only one kind of search has."""
 RANKS = {
+    "extra": ("float64", 2),
     "objectives": ("float64", 2),
     "numbers": ("int64", 1),
     "lives": ("float64", 2),

@@ -163,6 +163,7 @@ class Evolution(ABC, Generic[G]):
         problem: what is searched.
         settings: how.
         seed: what all random numbers come from.
+        start: a genome with which to begin.
     """
 
     problem: Problem[G]
@@ -176,6 +177,8 @@ class Evolution(ABC, Generic[G]):
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """The number of each of the living: how many were scored before it."""
     champion: G | None = None
+    start: G | None = None
+    """The one genome with whose variations lives begin; None to begin with random ones."""
 
     def __post_init__(self) -> None:
         self.lives = [Life(number) for number in range(self.settings.islands)]
@@ -216,6 +219,16 @@ class Evolution(ABC, Generic[G]):
         for k in new:
             self.lives[k].is_begun, self.lives[k].improved_at = True, self._clock
         return new
+
+    def _newcomers(self, numbers: NDArray[np.int64], lives: int) -> G:
+        """Those with which so many lives begin: random ones, or the start and variations of it."""
+        drawn = keys(self.seed, "random", numbers)
+        if self.start is None:
+            return self.problem.random(drawn)
+        varied, _ = self.problem.vary(self.start, np.zeros(len(numbers), np.int64), drawn)
+        order = 1 + np.arange(len(numbers))
+        order[:: len(numbers) // lives] = 0
+        return (self.start + varied).take(order)
 
     def _life_numbers(self, islands: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.array([life.number for life in self.lives])[islands]
@@ -278,8 +291,7 @@ class Evolution(ABC, Generic[G]):
         assert self.population is not None
         count, islands = self.counters, self.settings.islands
         count.selected_at = self._clock
-        top = np.argsort(-self.fitness.reshape(islands, -1), axis=1, kind="stable")[:, : self.settings.select_top]
-        best = (top + np.arange(islands)[:, None] * self.settings.population).ravel()
+        best = self._candidates().ravel()
         objectives, steps = self.problem.score(self.population.take(best), self._selection_episodes)
         scores = objectives[:, 0]
         count.steps += int(steps.sum())
@@ -304,6 +316,27 @@ class Evolution(ABC, Generic[G]):
             champion_score=count.champion_score,
             champion=count.champion,
         )
+
+    def _candidates(self) -> NDArray[np.int64]:
+        """Who is tried as champion: positions of the best [island, candidate]."""
+        islands = self.settings.islands
+        top = np.argsort(-self.fitness.reshape(islands, -1), axis=1, kind="stable")[:, : self.settings.select_top]
+        return np.asarray(top + np.arange(islands)[:, None] * self.settings.population)
+
+    # ---- checkpoints ----
+
+    def extras(self) -> dict[str, NDArray[np.float64]]:
+        """What this search remembers beside what all have: tables of numbers, by name."""
+        return {}
+
+    def restore_extras(self, arrays: dict[str, NDArray[np.float64]]) -> None:
+        """The opposite, after everything else was restored.
+
+        Raises:
+            ValueError: they are not what they should be.
+        """
+        if arrays:
+            raise ValueError(f"there is an odd {min(arrays)}")
 
     def _end_lives(self) -> None:
         """Where an island is stuck, a new life begins with the next batch."""

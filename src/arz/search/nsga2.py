@@ -99,7 +99,7 @@ class Nsga2(Evolution[G]):
         islands = np.repeat([*new, *old], [settings.initial] * len(new) + [settings.children] * len(old))
         numbers = count.evaluations + np.arange(len(islands))
         first_bred = len(new) * settings.initial
-        genomes = self.problem.random(keys(self.seed, "random", numbers[:first_bred])) if new else None
+        genomes = self._newcomers(numbers[:first_bred], len(new)) if new else None
         parents, mutations = np.full(len(numbers), NO_PARENT), np.zeros(len(numbers), np.uint8)
         if old:
             assert self.population is not None

@@ -62,3 +62,24 @@ class CrossingProblem(Problem[G], Protocol):
     def score_easier(self, genomes: G, episodes: Keys, /) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """As `score`, but for an easier and cheaper problem: for the beginning of a search."""
         ...
+
+
+class TunableProblem(Problem[G], Protocol):
+    """One whose genomes consist of a structure and numbers."""
+
+    @property
+    def tuned_by(self) -> int:
+        """The number of the mutation that changes numbers."""
+        ...
+
+    def numbers(self, genomes: G, /) -> NDArray[np.float64]:
+        """The numbers of each genome [genome, number]."""
+        ...
+
+    def with_numbers(self, genome: G, numbers: NDArray[np.float64], /) -> G:
+        """The structure of one genome with each of these rows of numbers."""
+        ...
+
+    def units(self, genome: G, /) -> NDArray[np.float64]:
+        """How far the numbers of one genome move for its behaviour to change by 1; 0 for those that change nothing."""
+        ...

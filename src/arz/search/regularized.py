@@ -95,7 +95,7 @@ class Regularized(Evolution[G]):
         islands, survivors = _places(settings.islands, settings.population, settings.lag, new, len(self.fitness))
         numbers = count.evaluations + np.arange(len(islands))
         random, bred = numbers[: len(new) * settings.population], numbers[len(new) * settings.population :]
-        genomes = self.problem.random(keys(self.seed, "random", random)) if new else None
+        genomes = self._newcomers(random, len(new)) if new else None
         parents, mutations = np.full(len(numbers), NO_PARENT), np.zeros(len(numbers), np.uint8)
         if len(bred):
             assert self.population is not None

@@ -106,6 +106,7 @@ class Cartpole:
 
     observations = 4
     actions = 1
+    most_action = 1.0
 
     @cached_property
     def native(self) -> core.CartpoleSettings:

@@ -69,7 +69,7 @@ class CataclysmicCartpole(SingleEnvironment):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
     episodes_class = CartpoleEpisodes
-    most_action = 1.0
+    most_action = Cartpole.most_action
 
     def __init__(self, *, render_mode: str | None = None, **variant: Any) -> None:
         super().__init__(task_of(Cartpole, variant), render_mode)
@@ -90,7 +90,7 @@ class CataclysmicCartpoleVector(VectorEnvironment):
 
     metadata: dict[str, Any] = {**VectorEnvironment.metadata, "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
     episodes_class = CartpoleEpisodes
-    most_action = 1.0
+    most_action = Cartpole.most_action
 
     def __init__(self, num_envs: int = 1, *, render_mode: str | None = None, **variant: Any) -> None:
         super().__init__(task_of(Cartpole, variant), num_envs, render_mode)

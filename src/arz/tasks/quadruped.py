@@ -96,6 +96,7 @@ class Quadruped:
 
     observations = 37
     actions = 12
+    most_action = float(NUMBERS["action_limit"])
 
     def __post_init__(self) -> None:
         for name, known in (("leg", CHOICES), ("engine", ENGINES)):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arz.native import core
 from arz.tasks.environment import Episodes, Floats, Frame, SingleEnvironment, VectorEnvironment, task_of
-from arz.tasks.quadruped import LEGS, NUMBERS, RANDOM, STEP, Quadruped
+from arz.tasks.quadruped import LEGS, RANDOM, STEP, Quadruped
 from arz.tasks.rendering import Camera
 from arz.tasks.task import Task
 
@@ -82,7 +82,7 @@ class LaikagoLegBreak(SingleEnvironment):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
     episodes_class = QuadrupedEpisodes
-    most_action = NUMBERS["action_limit"]
+    most_action = Quadruped.most_action
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class LaikagoLegBreakVector(VectorEnvironment):
 
     metadata: dict[str, Any] = {**VectorEnvironment.metadata, "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
     episodes_class = QuadrupedEpisodes
-    most_action = NUMBERS["action_limit"]
+    most_action = Quadruped.most_action
 
     def __init__(
         self,

@@ -65,6 +65,11 @@ class Task(Protocol):
         ...
 
     @property
+    def most_action(self) -> float:
+        """Actions beyond this, in either direction, act like it."""
+        ...
+
+    @property
     def name(self) -> str:
         """For people: which variant."""
         ...

@@ -1,0 +1,167 @@
+"""Runs that begin with a program: tuned, or evolved further."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arz
+from arz.cli import main
+from arz.evaluate import fresh_episodes
+from arz.program import Batch, Memory
+from arz.runs.config import Config
+from arz.runs.problem import ProgramProblem
+from arz.streams import keys
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
+from arz.vary import Variation, random_programs
+from tests.runs_support import content
+
+TROT = Path(__file__).parent.parent / "examples" / "trot.arz"
+PROBLEM = ProgramProblem(arz.Program.load(TROT).memory, Variation(), Quadruped(), 1, sighted=True)
+
+
+def small(budget: str = "60", **changes: Any) -> Config:
+    fields = {"population": 10, "episodes": 4, "resample_every": 10, "select_every": 20, "selection_episodes": 4}
+    return arz.preset("quadruped-tune", **{**fields, "steps": 150, "budget": budget, **changes})
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tuned") / "run"
+    arz.evolve(small(), start=arz.Program.load(TROT), folder=folder, threads=1).close()
+    return folder
+
+
+def test_the_example_walks_and_every_one_of_its_lines_matters() -> None:
+    trot = arz.Program.load(TROT)
+    found = arz.evaluate(trot, Quadruped(leg="none", contact_iterations=5), fresh_episodes(1))
+    assert found.returns[0, 0] > 500
+    units = PROBLEM.units(Batch.pack([trot]))
+    # The clock and its speed, twelve numbers of rest and of each amplitude, twelve rows of feedback.
+    assert np.count_nonzero(units) == 2 + 3 * 12 + 12 * 37
+
+
+def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:
+    trot = arz.Program.load(TROT)
+    with arz.Run.open(tuned) as run:
+        found = run.champion
+        assert run.start == trot
+        assert len(run.individuals) == 60
+        assert {row["mutation"] for row in run.individuals} == {None, "randomize_constants"}  # None: no parent
+    assert [code.tobytes() for code in found.functions] == [code.tobytes() for code in trot.functions]
+    moved = found.image != trot.image
+    assert moved.any()
+    assert not np.any(moved & (PROBLEM.units(Batch.pack([trot])) == 0))
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_same_run_at_any_number_of_threads(tuned: Path, tmp_path: Path, threads: int) -> None:
+    arz.evolve(small(), start=arz.Program.load(TROT), folder=tmp_path / "run", threads=threads).close()
+    assert content(tmp_path / "run") == content(tuned)
+
+
+def test_interrupted_at_every_generation_it_is_the_same_run(tuned: Path, tmp_path: Path) -> None:
+    arz.evolve(small("10"), start=arz.Program.load(TROT), folder=tmp_path / "run", threads=1).close()
+    for budget in range(20, 61, 10):
+        arz.resume(tmp_path / "run", budget=str(budget), threads=1).close()
+    different = {"facts"}  # the budget
+    one, other = content(tmp_path / "run"), content(tuned)
+    assert {name: one[name] for name in one if name not in different} == {
+        name: other[name] for name in other if name not in different
+    }
+
+
+def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
+    trot = arz.Program.load(TROT)
+    fields = {"islands": 2, "population": 10, "children": 10, "initial": 20, "episodes": 4, "select_every": 20}
+    config = arz.preset("quadruped", **fields, steps=150, selection_episodes=4, budget="40", warm_up=0.0)
+    with arz.evolve(config, start=trot, folder=tmp_path / "run", threads=1) as run:
+        assert run.config.memory.matrices == 1
+        parentless = {row["number"]: row["fitness"] for row in run.individuals if row["parent"] is None}
+    assert len(parentless) == 40
+    # The first of each life is the program itself, the others are variations of it.
+    assert parentless[0] == parentless[20]
+    assert len(set(parentless.values())) > 10
+
+
+def test_cartpole_programs_can_be_tuned_too(tmp_path: Path) -> None:
+    with arz.evolve(arz.preset("cartpole", budget="6000"), threads=1) as run:
+        found = run.champion
+    fields = {"population": 10, "episodes": 4, "budget": "40", "select_every": 10, "selection_episodes": 4}
+    path = tmp_path / "tune.toml"
+    path.write_text('[search]\nkind = "tuning"\n')
+    with arz.evolve(arz.preset(path, **fields), start=found, threads=1) as run:
+        assert len(run.champion.functions[0]) == len(found.functions[0])
+
+
+def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--population", "10", "--episodes", "4", "--select-every", "10", "--selection-episodes", "4"]
+    options += ["--steps", "100", "--budget", "20", "--no-test", "--json"]
+    for number, start in enumerate((str(TROT), str(tuned))):
+        folder = str(tmp_path / f"run{number}")
+        assert main(["evolve", "quadruped-tune", "--start", start, "--output", folder, *options]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cartpole", "--start", str(TROT)], "the start takes 37 observations and gives 12 actions"),
+        (["quadruped-tune", "--start", "nothing.arz"], "nothing.arz"),
+        (["quadruped-tune", "--start", str(TROT), "--importance", "[]"], "importance must be a list of numbers"),
+        (["quadruped-tune", "--start", str(TROT), "--least-spread", "2"], "the spreads must be"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evolve", *arguments, "--output", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+# ---- programs that do not look ----
+
+
+def test_whether_a_program_looks() -> None:
+    memory = Memory(2, 2, scalars=4, vectors=6, matrices=0, indices=0)
+    head = "memory(observations=2, actions=2, scalars=4, vectors=6, matrices=0, indices=0, stateful=True)\n\n"
+    head += "def StartEpisode():\n    s0 = 0.0\n\ndef GetAction(obs, action):\n"
+    bodies = {
+        "    action = action + v0\n": False,
+        "    action = obs + v0\n": True,
+        "    obs = v0 + v0\n    action = obs + v0\n": False,
+        "    v5 = obs + v5\n": False,
+        "    action = v5 + v0\n    v5 = obs + v5\n": True,
+    }
+    made = [arz.Program.parse(f"{head}{body}    return action\n") for body in bodies]
+    problem = ProgramProblem(memory, Variation(), Quadruped(), 1)
+    assert problem.looks(Batch.pack(made)).tolist() == list(bodies.values())
+
+
+def test_blind_programs_are_worth_nothing_and_others_as_much_as_ever() -> None:
+    memory, variation = Memory(37, 12, scalars=4, vectors=5, indices=2), Variation(length=(5, 20))
+    programs = random_programs(memory, keys(1, "some", np.arange(60)), variation)
+    open_eyes = ProgramProblem(memory, variation, Quadruped(), 1, sighted=True)
+    all_eyes = ProgramProblem(memory, variation, Quadruped(), 1)
+    looks = open_eyes.looks(programs)
+    assert 5 < np.count_nonzero(looks) < 55
+    episodes = fresh_episodes(4)
+    strict, steps = open_eyes.score(programs, episodes)
+    usual, usual_steps = all_eyes.score(programs, episodes)
+    assert np.array_equal(strict[looks], usual[looks])
+    assert np.array_equal(steps[looks], usual_steps[looks])
+    assert (strict[~looks] == -1e6).all()
+    assert (steps[~looks] == 0).all()
+
+
+def test_a_search_can_insist_on_looking() -> None:
+    fields = {"islands": 1, "sighted": True, "budget": "4000"}
+    with arz.evolve(arz.preset("cartpole", **fields), threads=1) as run:
+        problem = ProgramProblem(run.champion.memory, Variation(), Cartpole(), 1)
+        assert problem.looks(Batch.pack([run.champion])).all()
