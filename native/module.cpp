@@ -359,6 +359,7 @@ NB_MODULE(ARZ_MODULE, m) {
   m.def("memory_shape", &make_shape);
   nb::class_<Batch>(m, "Batch")
       .def("__len__", &Batch::size)
+      .def_prop_ro("image_size", [](const Batch& batch) { return batch.shape.image_size(); })
       .def("kept", &Batch::kept)
       .def("arrays", &arrays)
       .def("selected", &selected)

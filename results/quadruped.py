@@ -39,10 +39,18 @@ class Experiment:
     seeds: tuple[int, ...]
 
 
+TROT = ("--start", "examples/mirrored_trot.arz", "--frozen", "m1,m2")
+FRONT = ("--start", "runs/results/quadruped-front-{seed}", "--frozen", "m1,m2")
+"""The champion of another experiment with the same seed."""
+
 EXPERIMENTS = {
-    "default": Experiment("our settings", "quadruped", ("--budget", "9m"), (1,)),
-    "no-cadfs": Experiment("our settings without CADFs", "quadruped", ("--cadfs", "0", "--budget", "9m"), ()),
-    "paper": Experiment("the paper's settings", "quadruped-paper", ("--budget", "9m"), ()),
+    "default": Experiment("our settings", "quadruped", ("--budget", "9m"), (1, 2)),
+    "no-cadfs": Experiment("our settings without CADFs", "quadruped", ("--cadfs", "0", "--budget", "9m"), (1,)),
+    "paper": Experiment("the paper's settings", "quadruped-paper", ("--budget", "9m"), (1,)),
+    "front": Experiment(
+        "a trot by hand, tuned: FR breaks", "quadruped-tune", (*TROT, "--leg", "FR", "--budget", "4m"), (1,)
+    ),
+    "tuned": Experiment("that, tuned further: any leg breaks", "quadruped-tune", (*FRONT, "--budget", "12m"), (1,)),
 }
 
 
@@ -50,7 +58,8 @@ def command_of(name: str, seed: int) -> list[str]:
     """The command that makes a run."""
     experiment = EXPERIMENTS[name]
     folder = f"runs/results/quadruped-{name}-{seed}"
-    return ["arz", "evolve", experiment.preset, "--seed", str(seed), *experiment.options, "--output", folder]
+    options = [option.format(seed=seed) for option in experiment.options]
+    return ["arz", "evolve", experiment.preset, "--seed", str(seed), *options, "--output", folder]
 
 
 def run_one(name: str, seed: int) -> None:
@@ -58,7 +67,7 @@ def run_one(name: str, seed: int) -> None:
     command = command_of(name, seed)
     if (ROOT / command[-1]).exists():
         command = ["arz", "resume", command[-1]]
-    done = subprocess.run([ARZ, *command[1:], "--no-test", "--quiet"], text=True, cwd=ROOT)
+    done = subprocess.run([ARZ, *command[1:], "--no-test", "--quiet"], stdout=subprocess.DEVNULL, cwd=ROOT)
     if done.returncode:
         sys.exit(done.returncode)
 
@@ -165,7 +174,9 @@ def draw() -> None:
     """The curves of all runs against evaluations and steps."""
     figure = figures.new_figure(4.6, "Laikago leg-breaking: mean return of the champion on selection episodes")
     panels = figure.subplots(1, 2, sharey=True)
-    colours = dict(zip(EXPERIMENTS, (figures.BLUE, figures.ORANGE, figures.GREEN), strict=True))
+    colours = dict(
+        zip(EXPERIMENTS, (figures.BLUE, figures.ORANGE, figures.GREEN, figures.SKY, figures.VERMILION), strict=True)
+    )
     for panel, across in zip(panels, ("evaluations", "steps"), strict=True):
         shown = set()
         for row in rows():

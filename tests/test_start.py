@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,15 @@ from arz.tasks.quadruped import Quadruped
 from arz.vary import Variation, random_programs
 from tests.runs_support import content
 
-TROT = Path(__file__).parent.parent / "examples" / "trot.arz"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TROT = EXAMPLES / "mirrored_trot.arz"
+MIRRORS = ("m1", "m2")
 PROBLEM = ProgramProblem(arz.Program.load(TROT).memory, Variation(), Quadruped(), 1, sighted=True)
 
 
 def small(budget: str = "60", **changes: Any) -> Config:
     fields = {"population": 10, "episodes": 4, "resample_every": 10, "select_every": 20, "selection_episodes": 4}
-    return arz.preset("quadruped-tune", **{**fields, "steps": 150, "budget": budget, **changes})
+    return arz.preset("quadruped-tune", frozen=MIRRORS, **{**fields, "steps": 150, "budget": budget, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +44,36 @@ def test_the_example_walks_and_every_one_of_its_lines_matters() -> None:
     trot = arz.Program.load(TROT)
     found = arz.evaluate(trot, Quadruped(leg="none", contact_iterations=5), fresh_episodes(1))
     assert found.returns[0, 0] > 500
-    units = PROBLEM.units(Batch.pack([trot]))
+    units = PROBLEM.units(Batch.pack([trot]), MIRRORS)
     # The clock and its speed, twelve numbers of rest and of each amplitude, twelve rows of feedback.
     assert np.count_nonzero(units) == 2 + 3 * 12 + 12 * 37
+    assert np.count_nonzero(PROBLEM.units(Batch.pack([trot]))) > np.count_nonzero(units)
+
+
+def test_the_example_is_what_its_script_writes() -> None:
+    written = subprocess.run(
+        [sys.executable, EXAMPLES / "mirrored_trot.py"], capture_output=True, text=True, check=True
+    )
+    assert written.stdout == TROT.read_text()
+
+
+def test_the_mirror_image_does_the_same_half_a_stride_later() -> None:
+    trot = arz.Program.load(TROT)
+    memory = trot.memory
+    image = trot.image.copy()
+    draws = np.random.default_rng(1)
+    image[memory.image_slice("m", 0)] = draws.normal(size=37 * 37)
+    later = image.copy()
+    later[memory.image_slice("s", 0)] += np.pi
+    seen = draws.normal(size=(50, 1, 37))
+    mirror = trot.start("m", 1)
+    assert np.array_equal(mirror @ mirror, np.eye(37))
+    programs = [arz.Program(memory, trot.functions, start) for start in (image, later)]
+    usual = arz.execute_batch([programs[0]], seen)[0, :, 0]
+    mirrored = arz.execute_batch([programs[1]], np.ascontiguousarray(seen @ mirror.T))[0, :, 0]
+    assert np.abs(usual).max() > 1
+    left_and_right = usual.reshape(50, 4, 3)[:, [1, 0, 3, 2]].reshape(50, 12)
+    assert np.abs(mirrored - left_and_right).max() < 1e-9
 
 
 def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:
@@ -55,7 +86,7 @@ def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:
     assert [code.tobytes() for code in found.functions] == [code.tobytes() for code in trot.functions]
     moved = found.image != trot.image
     assert moved.any()
-    assert not np.any(moved & (PROBLEM.units(Batch.pack([trot])) == 0))
+    assert not np.any(moved & (PROBLEM.units(Batch.pack([trot]), MIRRORS) == 0))
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -80,7 +111,7 @@ def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
     fields = {"islands": 2, "population": 10, "children": 10, "initial": 20, "episodes": 4, "select_every": 20}
     config = arz.preset("quadruped", **fields, steps=150, selection_episodes=4, budget="40", warm_up=0.0)
     with arz.evolve(config, start=trot, folder=tmp_path / "run", threads=1) as run:
-        assert run.config.memory.matrices == 1
+        assert run.config.memory.matrices == 3
         parentless = {row["number"]: row["fitness"] for row in run.individuals if row["parent"] is None}
     assert len(parentless) == 40
     # The first of each life is the program itself, the others are variations of it.
@@ -100,7 +131,7 @@ def test_cartpole_programs_can_be_tuned_too(tmp_path: Path) -> None:
 
 def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--population", "10", "--episodes", "4", "--select-every", "10", "--selection-episodes", "4"]
-    options += ["--steps", "100", "--budget", "20", "--no-test", "--json"]
+    options += ["--steps", "100", "--budget", "20", "--no-test", "--json", "--quiet"]
     for number, start in enumerate((str(TROT), str(tuned))):
         folder = str(tmp_path / f"run{number}")
         assert main(["evolve", "quadruped-tune", "--start", start, "--output", folder, *options]) == 0
@@ -114,6 +145,8 @@ def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: p
         (["quadruped-tune", "--start", "nothing.arz"], "nothing.arz"),
         (["quadruped-tune", "--start", str(TROT), "--importance", "[]"], "importance must be a list of numbers"),
         (["quadruped-tune", "--start", str(TROT), "--least-spread", "2"], "the spreads must be"),
+        (["quadruped-tune", "--start", str(TROT), "--frozen", "m1,m7"], "there is no register 'm7'"),
+        (["quadruped-tune", "--start", str(TROT), "--frozen", "[1]"], "frozen must be a list of registers"),
     ],
 )
 def test_mistakes_are_one_sentence(

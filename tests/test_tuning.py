@@ -71,7 +71,7 @@ class Valley:
     def with_numbers(self, genome: Rows, numbers: Floats) -> Rows:
         return Rows(np.repeat(genome.shapes, len(numbers)), numbers)
 
-    def units(self, genome: Rows) -> Floats:
+    def units(self, genome: Rows, frozen: tuple[str, ...]) -> Floats:
         return np.append(WIDTHS[:5], 0.0)
 
 

@@ -92,6 +92,17 @@ class Memory:
         """How many numbers an episode starts with: every scalar, vector and matrix."""
         return self.scalars + self.vectors * self.dim + self.matrices * self.dim**2
 
+    def register(self, name: str) -> tuple[str, int]:
+        """Kind and number of a scalar, vector or matrix register, by its name.
+
+        Raises:
+            ValueError: there is none.
+        """
+        kind, number = name[:1], name[1:]
+        if kind not in ("s", "v", "m") or not number.isdecimal() or int(number) >= self.count(kind):
+            raise ValueError(f"there is no register {name!r} that starts with a number")
+        return kind, int(number)
+
     def image_slice(self, kind: str, number: int) -> slice:
         """Where the start value of a register lies in the flat image."""
         size = int(np.prod(self.shape(kind)))

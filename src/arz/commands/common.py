@@ -24,6 +24,9 @@ from arz.simplify import readable
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
 
+LINE = 120
+"""No line of a shortened listing is longer."""
+
 
 def with_prefix(options: argparse.Namespace, prefix: str) -> dict[str, Any]:
     """The options whose names begin so, without that beginning."""
@@ -107,16 +110,31 @@ def returns(results: list[Assessment]) -> dict[tuple[str, str], NDArray[np.float
     return {(result.change, result.task): result.returns for result in results}
 
 
-def print_program(program: Program) -> None:
-    """Prints a program for reading, and its cost."""
+def print_program(program: Program, all_in: str = "") -> None:
+    """Prints a program for reading, and its cost.
+
+    Args:
+        program: which.
+        all_in: a command that prints all numbers: then long rows of them are cut here.
+    """
     simple, cost = readable(program), complexity(program)
     print(f"# For reading ({_lines(simple.removed)} removed, {simple.folded} folded, registers renumbered).")
     print(f"# {simple.guarantee}\n")
-    print(simple.program)
+    text = str(simple.program)
+    shown = _shortened(text) if all_in else text
+    print(shown)
+    if shown != text:
+        print(f"# Long rows of numbers are cut: {all_in} has all.")
     print(
         f"# Cost without dead code: {_lines(cost.lines)}, {cost.parameters} parameters "
         f"({cost.memory} numbers in memory), {cost.flops} FLOPs per step."
     )
+
+
+def _shortened(text: str) -> str:
+    """A listing without the further rows of matrices, and without the ends of long lines."""
+    rows = [line for line in text.split("\n") if not line.startswith(" " * 8)]
+    return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 4]} ..." for line in rows)
 
 
 def _lines(count: int) -> str:

@@ -122,7 +122,7 @@ def _report(run: Run, options: argparse.Namespace, reason: str) -> None:
         least = run.config.search.select_every
         print(f"No champion yet: that takes {least} evaluations. Go on with: arz resume {run.folder} --budget ...")
         return
-    print_program(run.champion)
+    print_program(run.champion, f"arz show {run.folder}")
     if not results or run.folder is None:
         return
     print_tests(results, f"Mean return over {len(results[0].returns)} test episodes")

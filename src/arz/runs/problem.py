@@ -99,8 +99,17 @@ class ProgramProblem:
         code = copies.core.arrays()[:3]
         return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(numbers)))
 
-    def units(self, genome: Batch) -> NDArray[np.float64]:
-        """From the change of the actions, on the observations of an episode, when one start value changes a little."""
+    def units(self, genome: Batch, frozen: tuple[str, ...] = ()) -> NDArray[np.float64]:
+        """From the change of the actions, on the observations of an episode, when one start value changes a little.
+
+        Those of frozen registers, by name, are not to change.
+
+        Raises:
+            ValueError: there is no such register.
+        """
+        is_frozen = np.zeros(self.memory.image_size, bool)
+        for name in frozen:
+            is_frozen[self.memory.image_slice(*self.memory.register(name))] = True
         episode = fresh_episodes(1)
         columns = list(record(genome[0], self.task.easier(), episode).values())[: self.memory.observations]
         seen = np.stack([column[0] for column in columns], axis=1)
@@ -108,8 +117,9 @@ class ProgramProblem:
         values = self.numbers(genome)
         usual = self._actions(genome, shown)
         effects = np.zeros(values.shape[1])
-        for first in range(0, len(effects), AT_ONCE):
-            which = np.arange(first, min(first + AT_ONCE, len(effects)))
+        free = np.flatnonzero(~is_frozen)
+        for first in range(0, len(free), AT_ONCE):
+            which = free[first : first + AT_ONCE]
             moved = np.repeat(values, len(which), axis=0)
             moved[np.arange(len(which)), which] += NUDGE
             change = self._actions(self.with_numbers(genome, moved), shown) - usual

@@ -101,6 +101,8 @@ class Run:
             )
         if configs.parse(configs.render(config)) != config:
             raise ValueError("the configuration cannot be written and read back: are there odd characters in it?")
+        for name in getattr(config.search, "frozen", ()):
+            config.registers.register(name)  # refuses what is not there
         if not 0 <= seed <= MASK:
             raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
         facts = {

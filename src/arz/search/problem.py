@@ -80,6 +80,12 @@ class TunableProblem(Problem[G], Protocol):
         """The structure of one genome with each of these rows of numbers."""
         ...
 
-    def units(self, genome: G, /) -> NDArray[np.float64]:
-        """How far the numbers of one genome move for its behaviour to change by 1; 0 for those that change nothing."""
+    def units(self, genome: G, frozen: tuple[str, ...], /) -> NDArray[np.float64]:
+        """How far the numbers of one genome move for its behaviour to change by 1.
+
+        0 for those that change nothing, or have one of the names that shall be left alone.
+
+        Raises:
+            ValueError: there is no such name.
+        """
         ...

@@ -51,6 +51,8 @@ class TuningSettings(SharedSettings):
     """...nor more than this."""
     importance: tuple[float, ...] = (1.0,)
     """How much each objective counts, in their order; those without a number do not."""
+    frozen: tuple[str, ...] = ()
+    """Registers whose start values stay as they are: a list such as m1, v2."""
 
     LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "population": 5}
 
@@ -64,6 +66,10 @@ class TuningSettings(SharedSettings):
         given = self.importance
         if not isinstance(given, tuple) or not given or not all(_is_number(value) for value in given):
             raise ValueError(f"importance must be a list of numbers, not {given!r}")
+        if isinstance(self.frozen, str):  # m1,m2 on a command line
+            object.__setattr__(self, "frozen", tuple(name.strip() for name in self.frozen.split(",")))
+        if not isinstance(self.frozen, tuple) or not all(isinstance(name, str) for name in self.frozen):
+            raise ValueError(f"frozen must be a list of registers, not {self.frozen!r}")
 
 
 def _is_number(value: object) -> bool:
@@ -218,7 +224,7 @@ class Tuning(Evolution[G]):
         return self.population.take(np.array([island * self.settings.population]))
 
     def _cloud(self, genome: G) -> Cloud:
-        units = self.problem.units(genome)
+        units = self.problem.units(genome, self.settings.frozen)
         return Cloud.around(self.problem.numbers(genome)[0], units, self.settings.sample_spread)
 
     def _follow(self, island: int, objectives: Floats, genomes: G, draws: list[Floats]) -> NDArray[np.int64]:

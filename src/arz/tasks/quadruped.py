@@ -63,6 +63,9 @@ SWEEPS = (5, 20)
 IDLE_LENGTH, IDLE_RETURN = 400.0, 50.0
 """The paper's constraint: who lasts longer and returns less is worth nothing."""
 
+CROWD, SMALL_CROWD, LARGE_IMAGE = 32, 16, 2000
+"""How many robots move side by side, at least; so many where programs have so many numbers in memory."""
+
 SENTENCES = {
     Status.COMPLETED: "The episode lasted to its end.",
     Status.FELL: "The robot fell.",
@@ -161,7 +164,7 @@ class Quadruped:
         *,
         only_effective: bool = True,
         shares_trunk: bool = True,
-        crowd: int = 32,
+        crowd: int | None = None,
         stops_idle: bool = False,
     ) -> Evaluation:
         """Runs every program through every episode.
@@ -172,7 +175,7 @@ class Quadruped:
             threads: how many to use.
             only_effective: leave out code that cannot influence an action.
             shares_trunk: do what episodes have in common, until a leg breaks, once.
-            crowd: how many robots move side by side, at least.
+            crowd: how many robots move side by side, at least; fewer by default where programs have much memory.
             stops_idle: stop a program once it is certain that it breaks the constraint. Only this changes a result:
                 returns and lengths until then, which break the constraint too, and the status 0.
         """
@@ -186,7 +189,7 @@ class Quadruped:
             threads,
             only_effective,
             shares_trunk,
-            crowd,
+            crowd or (CROWD if programs.image_size < LARGE_IMAGE else SMALL_CROWD),
         )
         return Evaluation(*found)
 
