@@ -36,7 +36,7 @@ def test_the_tables_follow_from_the_data() -> None:
 def test_the_tables_of_the_quadruped_follow_from_the_data() -> None:
     module = script("quadruped")
     assert module.rows()
-    assert (ROOT / "results" / "quadruped" / "tables.md").read_text() == module.tables()
+    assert (ROOT / "results" / "quadruped" / "tables.md").read_text() == module.page()
     assert module.summary() in (ROOT / "README.md").read_text()
 
 
