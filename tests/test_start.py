@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +20,8 @@ from arz.evaluate import fresh_episodes
 from arz.program import Batch, Memory
 from arz.runs.config import Config
 from arz.runs.problem import ProgramProblem
+from arz.runs.store import RunError
 from arz.streams import keys
-from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
 from arz.vary import Variation, random_programs
 from tests.runs_support import content
@@ -30,7 +34,7 @@ PROBLEM = ProgramProblem(arz.Program.load(TROT).memory, Variation(), Quadruped()
 
 def small(budget: str = "60", **changes: Any) -> Config:
     fields = {"population": 10, "episodes": 4, "resample_every": 10, "select_every": 20, "selection_episodes": 4}
-    return arz.preset("quadruped-tune", frozen=MIRRORS, **{**fields, "steps": 150, "budget": budget, **changes})
+    return arz.preset("quadruped-tune", **{**fields, "frozen": MIRRORS, "steps": 150, "budget": budget, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -120,13 +124,14 @@ def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
 
 
 def test_cartpole_programs_can_be_tuned_too(tmp_path: Path) -> None:
-    with arz.evolve(arz.preset("cartpole", budget="6000"), threads=1) as run:
-        found = run.champion
+    found = arz.Program.load(EXAMPLES / "paper_cartpole.arz")
     fields = {"population": 10, "episodes": 4, "budget": "40", "select_every": 10, "selection_episodes": 4}
     path = tmp_path / "tune.toml"
     path.write_text('[search]\nkind = "tuning"\n')
     with arz.evolve(arz.preset(path, **fields), start=found, threads=1) as run:
-        assert len(run.champion.functions[0]) == len(found.functions[0])
+        tuned = run.champion
+        assert len({row["fitness"] for row in run.individuals}) > 5  # samples differ in what they do
+    assert [code.tobytes() for code in tuned.functions] == [code.tobytes() for code in found.functions]
 
 
 def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +199,47 @@ def test_blind_programs_are_worth_nothing_and_others_as_much_as_ever() -> None:
 
 
 def test_a_search_can_insist_on_looking() -> None:
-    fields = {"islands": 1, "sighted": True, "budget": "4000"}
-    with arz.evolve(arz.preset("cartpole", **fields), threads=1) as run:
-        problem = ProgramProblem(run.champion.memory, Variation(), Cartpole(), 1)
-        assert problem.looks(Batch.pack([run.champion])).all()
+    found = {}
+    for sighted in (False, True):
+        with arz.evolve(arz.preset("cartpole", islands=1, sighted=sighted, budget="2000"), threads=1) as run:
+            found[sighted] = [row["fitness"] for row in run.individuals]
+    assert min(found[False]) > -1e6
+    assert min(found[True]) == -1e6
+    assert max(found[True]) > 0
+
+
+# ---- damaged runs ----
+
+
+def damaged(tuned: Path, folder: Path, **facts: Any) -> Path:
+    shutil.copytree(tuned, folder)
+    with closing(sqlite3.connect(folder / "run.sqlite")) as file, file:
+        for name, value in facts.items():
+            file.execute("update facts set value = ? where name = ?", (json.dumps(value), name))
+    return folder
+
+
+@pytest.mark.parametrize("start", ["def GetAction(", 7, (EXAMPLES / "paper_quadruped.arz").read_text()])
+def test_a_damaged_start_is_one_sentence(tuned: Path, tmp_path: Path, start: Any) -> None:
+    folder = damaged(tuned, tmp_path / "run", start=start)
+    with pytest.raises(RunError, match="its start") as caught:
+        arz.Run.open(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_restarts_begin_with_the_start_again() -> None:
+    config = small("200", restart_after=20, restart_improvement=1e9, islands=2)
+    with arz.evolve(config, start=arz.Program.load(TROT), threads=1) as run:
+        assert run.counters.restarts > 1
+        firsts = [row["fitness"] for row in run.individuals if row["parent"] is None]
+    assert len(firsts) >= 4 * 10
+
+
+def test_a_run_without_a_start_resumes(tmp_path: Path) -> None:
+    whole, parts = (small(budget, islands=2, frozen=()) for budget in ("80", "40"))
+    arz.evolve(whole, folder=tmp_path / "whole", threads=1).close()
+    arz.evolve(parts, folder=tmp_path / "parts", threads=1).close()
+    arz.resume(tmp_path / "parts", budget="80", threads=1).close()
+    one, other = content(tmp_path / "whole"), content(tmp_path / "parts")
+    assert one["individuals"] == other["individuals"]
+    assert one["checkpoint"] == other["checkpoint"]

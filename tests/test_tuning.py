@@ -189,6 +189,7 @@ def test_nothing_to_tune_is_no_mishap() -> None:
         ({"most_spread": float("nan")}, "the spreads must be"),
         ({"importance": ()}, "importance must be a list of numbers"),
         ({"importance": ("a",)}, "importance must be a list of numbers"),
+        ({"importance": (10**400,)}, "importance must be a list of numbers"),
     ],
 )
 def test_odd_settings_get_a_sentence(changes: dict[str, Any], message: str) -> None:
@@ -197,7 +198,8 @@ def test_odd_settings_get_a_sentence(changes: dict[str, Any], message: str) -> N
 
 
 @pytest.mark.parametrize(
-    "rows", [np.zeros((5, 4)), np.zeros((6, 4)), np.full((6, 4), np.nan), np.full((6, 4), -1.0), np.zeros((6, 1))]
+    "rows",
+    [np.zeros((5, 4)), np.zeros((6, 1)), *(np.full((6, 4), value) for value in (0.0, np.nan, -1.0, 1e308, 0.5))],
 )
 def test_odd_clouds_are_refused(rows: Floats) -> None:
     with pytest.raises(ValueError, match="a cloud"):
@@ -211,3 +213,15 @@ def test_a_cloud_of_another_size_is_refused() -> None:
         made.restore_extras({"cloud_0": Cloud.around(np.zeros(4), np.ones(4), 0.1).rows()})
     with pytest.raises(ValueError, match="unknown islands"):
         made.restore_extras({"cloud_7": Cloud.around(np.zeros(6), np.ones(6), 0.1).rows()})
+
+
+def test_missing_clouds_are_refused() -> None:
+    made = tuning(islands=2)
+    made.advance()
+    extras = made.extras()
+    del extras["cloud_1"]
+    with pytest.raises(ValueError, match="a cloud is missing"):
+        made.restore_extras(extras)
+    made.population = None
+    with pytest.raises(ValueError, match="without individuals"):
+        made.restore_extras(extras)

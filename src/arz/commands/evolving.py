@@ -39,7 +39,7 @@ def evolve(options: argparse.Namespace) -> int:
         values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
     config = configs.override(configs.load(options.preset), values)
     start = None
-    if options.start:
+    if options.start is not None:
         start = _start(options.start)
         config = configs.for_start(config, start.memory)
     name = Path(options.preset).stem

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz import streams
-from arz.evaluate import evaluate, fresh_episodes, record
+from arz.evaluate import evaluate, record
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
@@ -110,7 +110,7 @@ class ProgramProblem:
         is_frozen = np.zeros(self.memory.image_size, bool)
         for name in frozen:
             is_frozen[self.memory.image_slice(*self.memory.register(name))] = True
-        episode = fresh_episodes(1)
+        episode = streams.keys(0, "episode for units", [0])
         columns = list(record(genome[0], self.task.easier(), episode).values())[: self.memory.observations]
         seen = np.stack([column[0] for column in columns], axis=1)
         shown = np.ascontiguousarray(seen[~np.isnan(seen).any(axis=1)][:GAZE, None, :])

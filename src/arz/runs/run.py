@@ -68,7 +68,12 @@ class Run:
         text = facts.get("start", "")
         if not isinstance(text, str):
             raise store.damage("its start is not a program")
-        self.start = parse_program(text, f"start of {store.folder}") if text else None
+        try:
+            self.start = parse_program(text, "start") if text else None
+        except ValueError:
+            raise store.damage("its start is not a program") from None
+        if self.start is not None and self.start.memory != self.config.registers:
+            raise store.damage("its start has another memory than its programs")
 
     # ---- making and opening ----
 

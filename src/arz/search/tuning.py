@@ -1,9 +1,9 @@
 """Tuning: the numbers of an individual change, its structure stays (separable CMA-ES; Ros and Hansen 2008).
 
 Each island has a *centre*. A generation is the centre and samples around it. The better half of the samples, the best
-weighing most, moves the centre; how far samples are spread, along each number and as a whole, follows from the moves
-that paid (Hansen's recommended rates). Numbers differ in what they do, so each is measured in a *unit* of its own: what
-changes the behaviour by as much as any other. Numbers that change nothing stay as they are.
+weighing most (linearly), moves the centre; how far samples are spread, along each number and as a whole, follows from
+the moves that paid (Hansen's recommended rates). Numbers differ in what they do, so each is measured in a *unit* of its
+own: what changes the behaviour by as much as any other. Numbers that change nothing stay as they are.
 
 All arithmetic is elementwise or exactly rounded, so that the result is the same on every machine.
 """
@@ -23,6 +23,8 @@ from arz.streams import keys
 
 Floats = NDArray[np.float64]
 
+HUGE = 1e100
+"""Numbers beyond this are odd."""
 MOST_GROWTH = 0.5
 """The spread as a whole changes by at most this factor's exponent in a generation."""
 
@@ -46,9 +48,9 @@ class TuningSettings(SharedSettings):
     sample_spread: float = 0.1
     """By how much samples change what a program does at first: root mean square of the change of its actions."""
     least_spread: float = 0.05
-    """It never becomes less..."""
+    """As a whole it never becomes less..."""
     most_spread: float = 0.3
-    """...nor more than this."""
+    """...nor more than this; along each number it may."""
     importance: tuple[float, ...] = (1.0,)
     """How much each objective counts, in their order; those without a number do not."""
     frozen: tuple[str, ...] = ()
@@ -73,7 +75,7 @@ class TuningSettings(SharedSettings):
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < HUGE
 
 
 @dataclass
@@ -130,13 +132,13 @@ class Cloud:
         drift = (1 - rate) * self.drift[where] + math.sqrt(rate * (2 - rate) * power) * step
         length = math.sqrt(math.fsum(drift**2))
         usual = math.sqrt(dim) * (1 - 1 / (4 * dim) + 1 / (21 * dim**2))
-        settled = math.sqrt(1 - (1 - rate) ** (2 * self.generation))
+        settled = math.sqrt(1 - math.prod([(1 - rate) * (1 - rate)] * min(self.generation, 10_000)))
         is_steady = length / settled < (1.4 + 2 / (dim + 1)) * usual
 
         pace = (4 + power / dim) / (dim + 4 + 2 * power / dim)
         path = (1 - pace) * self.path[where] + is_steady * math.sqrt(pace * (2 - pace) * power) * deviation * step
         faster = (dim + 2) / 3  # one number per dimension is learned faster than a matrix
-        along = min(1.0, faster * 2 / ((dim + 1.3) ** 2 + power))
+        along = min(1.0, faster * 2 / ((dim + 1.3) * (dim + 1.3) + power))
         among = min(1 - along, faster * 2 * (power - 2 + 1 / power) / ((dim + 2) ** 2 + power))
         lost = 0.0 if is_steady else pace * (2 - pace)
         old = self.variance[where]
@@ -166,7 +168,8 @@ class Cloud:
             raise ValueError("a cloud has other rows")
         centre, units, variance, path, drift, rest = rows.copy()
         spread, generation = rest[:2].tolist()
-        if not np.isfinite(rows).all() or np.any(rows[1:3] < 0) or spread <= 0 or generation < 0 or generation % 1:
+        is_odd = not (np.abs(rows) < HUGE).all() or np.any(rows[1:3] < 0)
+        if is_odd or spread <= 0 or not 0 <= generation < 2**53 or generation % 1:
             raise ValueError("a cloud is odd")
         return cls(centre, units, variance, path, drift, spread, int(generation))
 
@@ -208,11 +211,13 @@ class Tuning(Evolution[G]):
             draws.append(drawn)
             genomes = group if genomes is None else genomes + group
         assert genomes is not None
+        episode_set = self._episode_set
         objectives, hits = self._score(genomes, islands)
         count.hits += hits
         count.evaluations += len(genomes)
         order = np.concatenate([self._follow(island, objectives, genomes, draws) for island in range(len(draws))])
         self.population, self.objectives, self.numbers = genomes.take(order), objectives[order], numbers[order]
+        self._renew_episodes(episode_set)
         mutations = np.full(len(numbers), self.problem.tuned_by, np.uint8)
         return Births(int(numbers[0]), parents, mutations, objectives[:, 0], self._life_numbers(islands))
 
@@ -257,10 +262,14 @@ class Tuning(Evolution[G]):
             ValueError: they cannot be.
         """
         islands = range(self.settings.islands)
+        if self.population is None and arrays:
+            raise ValueError("there are clouds without individuals")
         if not arrays.keys() <= {f"cloud_{k}" for k in islands}:
             raise ValueError("there are clouds of unknown islands")
         self.clouds = [Cloud.of_rows(arrays[f"cloud_{k}"]) if f"cloud_{k}" in arrays else None for k in islands]
-        for island, cloud in enumerate(self.clouds):
+        for island, (life, cloud) in enumerate(zip(self.lives, self.clouds, strict=True)):
+            if life.is_begun and cloud is None:
+                raise ValueError("a cloud is missing")
             if cloud is not None:
                 expected = self.problem.numbers(self._structure(island)).shape[1]
                 if len(cloud.centre) != expected:
