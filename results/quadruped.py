@@ -226,7 +226,7 @@ def draw() -> None:
         shown = set()
         for row in rows():
             name = row["experiment"]
-            label = None if name in shown else EXPERIMENTS[name].title
+            label = None if name in shown or panel is panels[0] else EXPERIMENTS[name].title
             shown.add(name)
             panel.plot(row["curve"][across], row["curve"]["champion_score"], color=colours[name], label=label)
         panel.set_xlabel("evaluations" if across == "evaluations" else "environment steps")
