@@ -225,3 +225,27 @@ def test_missing_clouds_are_refused() -> None:
     made.population = None
     with pytest.raises(ValueError, match="without individuals"):
         made.restore_extras(extras)
+
+
+def test_the_spread_along_a_number_follows_the_samples_that_were_good() -> None:
+    cloud = Cloud.around(np.zeros(6), np.ones(6), 0.1)
+    good = np.full((10, 6), 0.1) * np.resize([1, -1], (10, 1))
+    good[:, 0] *= 30
+    for generation in range(20):
+        cloud.move(good if generation % 2 else -good, 0.01, 1.0)  # to and fro: the centre stays
+    assert cloud.variance[0] > 2
+    assert (cloud.variance[1:] < 0.5).all()
+
+
+def test_scores_on_old_episodes_are_forgotten() -> None:
+    @dataclass
+    class Alike(Valley):
+        def fingerprints(self, genomes: Rows) -> Keys:
+            return np.ones((len(genomes), 2), np.uint64)
+
+    problem = Alike()
+    settings = TuningSettings(population=21, select_every=10**6, resample_every=21, cache=100)
+    made = Tuning(problem, settings, 1, start=START)
+    for _ in range(4):
+        made.advance()
+    assert len(set(problem.asked)) == 4
