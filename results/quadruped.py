@@ -52,6 +52,12 @@ EXPERIMENTS = {
         "a trot by hand, tuned: FR breaks", "quadruped-tune", (*TROT, "--leg", "FR", "--budget", "4m"), (1,)
     ),
     "tuned": Experiment("that, tuned further: any leg breaks", "quadruped-tune", (*FRONT, "--budget", "12m"), (1,)),
+    "evolved-tuned": Experiment(
+        "our settings, then tuned",
+        "quadruped-tune",
+        ("--start", "runs/results/quadruped-default-{seed}", "--budget", "5m"),
+        (1,),
+    ),
     "at-once": Experiment("the trot, tuned: any leg breaks", "quadruped-tune", (*TROT, "--budget", "8m"), (1,)),
 }
 
@@ -218,7 +224,15 @@ def draw() -> None:
     colours = dict(
         zip(
             EXPERIMENTS,
-            (figures.BLUE, figures.ORANGE, figures.GREEN, figures.SKY, figures.VERMILION, figures.PURPLE),
+            (
+                figures.BLUE,
+                figures.ORANGE,
+                figures.GREEN,
+                figures.SKY,
+                figures.VERMILION,
+                figures.BLACK,
+                figures.PURPLE,
+            ),
             strict=True,
         )
     )
