@@ -14,11 +14,11 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <memory>
-#include <new>
 #include <string_view>
 #include <vector>
 
+#include "aligned.hpp"
+#include "dense.hpp"
 #include "memory.hpp"
 #include "ops.generated.hpp"
 #include "program.hpp"
@@ -29,24 +29,10 @@ namespace arz {
 static_assert(std::string_view(kOps[static_cast<int>(Op::call)].slots) == "svifssssvvii",
               "kResultKinds and kArgumentKinds (program.hpp) restate the signature of the call");
 
-// Room for numbers at cache-line boundaries; grows, never shrinks.
-template <class Value>
-class AlignedBuffer {
- public:
-  void reserve(std::size_t size) {
-    if (size <= size_) return;
-    data_.reset(static_cast<Value*>(::operator new[](size * sizeof(Value), std::align_val_t(64))));
-    size_ = size;
-  }
-  Value* data() const { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(Value* data) const { ::operator delete[](data, std::align_val_t(64)); }
-  };
-  std::unique_ptr<Value[], Free> data_;
-  std::size_t size_ = 0;
-};
+// A matrix that no line writes is the same in all lanes and steps; from this size on it is kept apart (dense.hpp).
+inline constexpr int kDenseDim = 12;
+// What stands for a product with such a matrix in resolved code: at[1] is its number among them.
+inline constexpr std::uint16_t kDenseDot = 0xFFFF;
 
 // The register of each kind that a CADF returns: the one written last, which in a straight line of code
 // is known beforehand; register 0 where none is written. (Kinds: s, v, i.)
@@ -73,6 +59,7 @@ class Interpreter {
     lanes_ = lanes;
     chunks_ = (lanes + kChunk - 1) / kChunk;
     width_ = chunks_ * kChunk;
+    find_dense();
     allocate_registers();
     resolve_code();
   }
@@ -185,6 +172,29 @@ class Interpreter {
  private:
   // ---- loading ----
 
+  // Which matrices of the program itself are only read.
+  void find_dense() {
+    dense_count_ = 0;
+    dense_of_.fill(-1);
+    if (shape_.dim() < kDenseDim) return;
+    std::array<bool, kMaxRegisters> is_written{};
+    for (const Instruction& x : program_.functions[0]) {
+      const OpInfo& op = kOps[x.op];
+      if (op.outputs == 1 && op.slots[0] == 'm') is_written[x.args[0]] = true;
+    }
+    for (const Instruction& x : program_.functions[0]) {
+      if (x.op != static_cast<std::uint16_t>(Op::matrix_vector_dot)) continue;
+      const int number = x.args[1];
+      if (is_written[number] || dense_of_[number] >= 0) continue;
+      dense_of_[number] = dense_count_++;
+      if (static_cast<int>(dense_.size()) < dense_count_) dense_.emplace_back();
+      dense_[dense_of_[number]].set(program_.image.data() + shape_.image_offset(2, number), shape_.dim(), shape_.dim());
+    }
+  }
+  bool is_dense(int f, const Instruction& x) const {
+    return f == 0 && x.op == static_cast<std::uint16_t>(Op::matrix_vector_dot) && dense_of_[x.args[1]] >= 0;
+  }
+
   void allocate_registers() {
     const int functions = program_.function_count();
     for (int f = 0; f < functions; ++f)
@@ -197,7 +207,8 @@ class Interpreter {
       for (const Instruction& x : program_.functions[f]) {
         const OpInfo& op = kOps[x.op];
         draws_[f] = draws_[f] || op.draws;
-        for (int slot = 0; slot < op.slot_count; ++slot) claim(f, op.slots[slot], x.args[slot]);
+        for (int slot = 0; slot < op.slot_count; ++slot)
+          if (slot != 1 || !is_dense(f, x)) claim(f, op.slots[slot], x.args[slot]);
       }
     }
     for (const Instruction& x : program_.functions[0])
@@ -291,6 +302,10 @@ class Interpreter {
           const int kind = kind_number(op.slots[slot]);
           to.at[slot] = kind < 0 || x.args[slot] == kNone ? x.args[slot] : place_[f][kind][x.args[slot]];
         }
+        if (is_dense(f, x)) {
+          to.op = kDenseDot;
+          to.at[1] = static_cast<std::uint32_t>(dense_of_[x.args[1]]);
+        }
       }
     }
   }
@@ -337,7 +352,10 @@ class Interpreter {
         call(x, line);
         continue;
       }
-      apply<Number, Masked>(x, here);
+      if (x.op == kDenseDot) [[unlikely]]
+        dense_[x.at[1]].multiply(numbers_.data() + x.at[2], numbers_.data() + x.at[0], width_, lanes_);
+      else
+        apply<Number, Masked>(x, here);
       if (traced) [[unlikely]]
         record_output(f, site, line, 0, active);
     }
@@ -444,6 +462,9 @@ class Interpreter {
   std::array<bool, kMaxFunctions> draws_{};
   std::array<std::vector<Resolved>, kMaxFunctions> code_;
   std::vector<Start> starts_;
+  std::vector<DenseMatrix> dense_;
+  std::array<int, kMaxRegisters> dense_of_{};  // by register; -1 where there is none
+  int dense_count_ = 0;
   std::size_t number_count_ = 0, index_count_ = 0;
   std::int64_t action_ = 0, observation_ = -1;
   AlignedBuffer<double> numbers_, scratch_;

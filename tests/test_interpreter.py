@@ -12,6 +12,7 @@ from arz import Batch, Interpreter, Memory, Program, execute, execute_batch, mac
 from arz.native import BUILDS, core, load
 from arz.ops import OPS, Op
 from arz.program import Instruction
+from arz.vary import Variation
 from tests.support import (
     SPECIAL,
     assert_same_trace,
@@ -142,6 +143,24 @@ def test_the_result_does_not_depend_on_lanes_threads_or_dead_code(dim: int) -> N
     for lanes in ([0], [74], list(range(5, 22)), list(range(32))):
         part = execute_batch(batch, seen[:, lanes], keys=lanes)
         assert same_bits(part, whole[:, :, lanes])
+
+
+@pytest.mark.parametrize("dim", [11, 12, 13, 37])
+@pytest.mark.parametrize("stateful", [True, False])
+def test_products_with_matrices_that_nothing_writes_equal_the_reference(dim: int, stateful: bool) -> None:
+    """They are kept once for all lanes; those that are written, or used in a CADF, in each lane."""
+    memory = Memory(observations=dim, actions=3, scalars=4, vectors=6, matrices=3, indices=2, stateful=stateful)
+    weights = {op.name: 0.0 for op in OPS} | {"matrix_vector_dot": 8.0, "vector_add": 2.0, "vector_reciprocal": 1.0}
+    weights |= {"matrix_set_row": 0.2, "matrix_transpose": 0.2, "call": 1.0}
+    batch = random_batch(
+        memory, 20, dim, Variation(op_weights=weights, length=(3, 12), cadf_length=(1, 4), initial_constants=1.0)
+    )
+    seen = tame_observations(memory, steps=4, lanes=9, seed=dim)
+    for number, program in enumerate(batch.unpack()):
+        expected = machine.execute(program, seen)
+        for lanes in (1, 9):
+            assert same_bits(execute_batch([program], seen[:, :lanes])[0], expected[:, :lanes]), number
+        assert_same_trace(program, seen)
 
 
 @pytest.mark.skipif("x86-64-v3" not in core.INSTRUCTION_SET, reason="this processor runs the baseline build only")
