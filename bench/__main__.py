@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from arz import Batch, Memory, Program, Variation, crossover, effective, execute, execute_batch, mutate, random_programs
 from arz.native import core, load
 from arz.streams import keys
-from bench import quadruped, search
+from bench import baselines, quadruped, search
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -235,8 +235,10 @@ def main() -> None:
     print(f"build: {core.INSTRUCTION_SET}; best of {ROUNDS} rounds in turn; a ratio above 1 is the gain\n")
     if (load_average := os.getloadavg()[0]) > 0.5:
         print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
-    if sys.argv[1:] == ["quadruped"]:
-        quadruped.quadruped(row, best_times)
+    parts = {"quadruped": quadruped.quadruped, "baselines": baselines.baselines}
+    if sys.argv[1:]:
+        for name in sys.argv[1:]:
+            parts[name](row, best_times)
         return
     levels = {level: compile_yardstick(level) for level in ("-O2", "-O3")}
     interpreters(levels)
@@ -252,7 +254,8 @@ def main() -> None:
     search.savings(row)
     search.false_hits(row)
     search.native_share(row)
-    quadruped.quadruped(row, best_times)
+    for part in parts.values():
+        part(row, best_times)
 
 
 if __name__ == "__main__":

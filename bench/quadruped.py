@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ Best = Callable[..., list[float]]
 MEMORY = Memory(37, 12, 16, 16, 0, 16)
 PHYSICS = 10  # steps in a control step
 ROUNDS = 5
+TROT = Path(__file__).parent.parent / "examples" / "reflex_trot.arz"
 
 
 def physics(row: Row, best: Best) -> None:
@@ -55,6 +57,9 @@ def in_the_loop(row: Row, best: Best) -> None:
     rollout = partial(evaluate, task=task, episodes=episodes, threads=1)
     alone, both = best(*(partial(rollout, Batch.pack([one] * 4)) for one in (empty, full)), rounds=ROUNDS)
     row("physics' part, 60 instructions in the loop", f"{alone / both:.0%}", None, "goal 70 %")
+    trot = Batch.pack([Program.load(TROT)] * 32)
+    (spent,) = best(partial(evaluate, trot, Quadruped(leg="none"), episodes[:1], threads=1), rounds=ROUNDS)
+    row("a trot with nine products of matrices in the loop", f"{32_000 / spent / 1e3:.0f}k steps/s")
     many = walkers(400)
     one, two = best(*(partial(evaluate, many, Quadruped(), episodes, threads=n) for n in (1, 2)), rounds=3)
     row("rollouts of 400 programs, 2 threads against 1", f"{len(many) / two:.0f} programs/s", one / two, "goal 1.9x")

@@ -20,7 +20,7 @@ class DenseMatrix {
   void set(const double* from, int rows, int columns) {
     rows_ = rows;
     columns_ = columns;
-    padded_ = (rows + kPart - 1) / kPart * kPart;
+    padded_ = padded(rows);
     numbers_.reserve(static_cast<std::size_t>(columns) * padded_);
     lane_.reserve(static_cast<std::size_t>(columns) + padded_);
     double* to = numbers_.data();
@@ -28,17 +28,25 @@ class DenseMatrix {
       for (int i = 0; i < padded_; ++i) *to++ = i < rows ? from[i * columns + k] : 0.0;
   }
 
-  // Entry k of lane l of a vector is at [k * stride + l]. x and y may be the same.
+  // Room for a result of so many rows.
+  static constexpr int padded(int rows) { return (rows + kPart - 1) / kPart * kPart; }
+
+  // y = M x for one vector; y is aligned and has room for padded(rows) numbers, and is not x.
+  void multiply(const double* x, double* y) const {
+    int row = 0;
+    for (; row + 8 * kPart <= padded_; row += 8 * kPart) rows<8>(row, x, y);
+    if (row + 4 * kPart <= padded_) rows<4>(row, x, y), row += 4 * kPart;
+    if (row + 2 * kPart <= padded_) rows<2>(row, x, y), row += 2 * kPart;
+    if (row < padded_) rows<1>(row, x, y);
+  }
+
+  // For vectors over lanes: entry k of lane l is at [k * stride + l]. x and y may be the same.
   void multiply(const double* x, double* y, std::ptrdiff_t stride, int lanes) const {
     double* const in = lane_.data() + padded_;
     double* const out = lane_.data();
     for (int l = 0; l < lanes; ++l) {
       for (int k = 0; k < columns_; ++k) in[k] = x[k * stride + l];
-      int row = 0;
-      for (; row + 8 * kPart <= padded_; row += 8 * kPart) rows<8>(row, in, out);
-      if (row + 4 * kPart <= padded_) rows<4>(row, in, out), row += 4 * kPart;
-      if (row + 2 * kPart <= padded_) rows<2>(row, in, out), row += 2 * kPart;
-      if (row < padded_) rows<1>(row, in, out);
+      multiply(in, out);
       for (int i = 0; i < rows_; ++i) y[i * stride + l] = out[i];
     }
   }

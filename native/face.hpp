@@ -43,14 +43,16 @@ inline std::vector<std::uint64_t> copied(const Input<std::uint64_t, 1>& keys) {
   return {keys.data(), keys.data() + keys.shape(0)};
 }
 
-inline std::size_t checked(const Batch& batch, std::int64_t index) {
+template <class Many>
+std::size_t checked(const Many& batch, std::int64_t index) {
   if (index < 0 || static_cast<std::size_t>(index) >= batch.size())
-    reject("program " + std::to_string(index) + " is not in a batch of " + text(batch.size()));
+    reject("policy " + std::to_string(index) + " is not in a batch of " + text(batch.size()));
   return static_cast<std::size_t>(index);
 }
 
 void bind_rollout(nb::module_& m);
 void bind_cache(nb::module_& m);
 void bind_quadruped(nb::module_& m);
+void bind_networks(nb::module_& m);
 
 }  // namespace arz

@@ -385,4 +385,5 @@ NB_MODULE(ARZ_MODULE, m) {
   bind_rollout(m);
   bind_cache(m);
   bind_quadruped(m);
+  bind_networks(m);
 }

@@ -10,7 +10,7 @@
 #include "face.hpp"
 #include "physics/mujoco.hpp"
 #include "physics/robots.hpp"
-#include "policies/program.hpp"
+#include "policies/policies.hpp"
 #include "pool.hpp"
 #include "tasks/quadruped.hpp"
 
@@ -112,21 +112,17 @@ Output<std::uint64_t> balanced(const QuadrupedSettings& settings, Input<std::uin
 
 // ---- rollouts ----
 
-void check_fit(const MemoryShape& shape) {
-  require(shape.observations == Quadruped::kObservations && shape.actions == Quadruped::kActions,
-          "the task has " + text(Quadruped::kObservations) + " observations and " + text(Quadruped::kActions) +
-              " actions, the programs have " + text(shape.observations) + " and " + text(shape.actions));
-}
-
-nb::tuple rollout(const Batch& batch, const QuadrupedSettings& settings, const Engine& engine,
+template <class Many>
+nb::tuple rollout(const Many& batch, const QuadrupedSettings& settings, const Engine& engine,
                   Input<std::uint64_t, 1> keys, double constraint_length, double constraint_total, int threads,
                   bool only_effective, bool shares_trunk, int crowd) {
-  check_fit(batch.shape);
+  check_fit<Quadruped>(batch.shape);
   check_threads(threads);
   require(crowd >= 1 && crowd <= 100'000, "expected 1 to 100000 robots side by side");
   const std::size_t programs = batch.size(), episodes = keys.shape(0);
   const std::vector<std::uint64_t> drawn = copied(keys);
   std::vector<QuadrupedOutcome> outcomes(programs * episodes);
+  std::vector<double> sums(programs * sums_of(batch));
   if (engine.kind == Engine::Kind::mujoco) threads = std::min<int>(threads, static_cast<int>(engine.data.size()));
   {
     const nb::gil_scoped_release release;
@@ -134,8 +130,10 @@ nb::tuple rollout(const Batch& batch, const QuadrupedSettings& settings, const E
                        shares_trunk, crowd};
     Pool::shared().run(threads, threads, [&](std::size_t thread) {
       engine.visit(thread, [&]<class R>(R robots) {
-        Branching<ProgramPolicy, R> crew(std::move(robots));
-        crew.run(work, [&](ProgramPolicy& policy, std::size_t p) { policy.load(batch.view(p), 1, only_effective); });
+        Branching<PolicyOf<Many>, R> crew(std::move(robots));
+        crew.run(work, [&](PolicyOf<Many>& policy, std::size_t p) {
+          load(policy, batch, p, 1, only_effective, sums.data() + p * sums_of(batch));
+        });
       });
     });
   }
@@ -150,12 +148,14 @@ nb::tuple rollout(const Batch& batch, const QuadrupedSettings& settings, const E
   }
   const std::vector<std::size_t> shape{programs, episodes};
   return nb::make_tuple(as_numpy(std::move(totals), shape), as_numpy(std::move(lengths), shape),
-                        as_numpy(std::move(statuses), shape), as_numpy(std::move(distances), shape));
+                        as_numpy(std::move(statuses), shape), as_numpy(std::move(sums), {programs, 1, sums_of(batch)}),
+                        as_numpy(std::move(distances), shape));
 }
 
-Output<double> recorded_rollout(const Batch& batch, std::int64_t index, const QuadrupedSettings& settings,
+template <class Many>
+Output<double> recorded_rollout(const Many& batch, std::int64_t index, const QuadrupedSettings& settings,
                                 const Engine& engine, Input<std::uint64_t, 1> keys) {
-  check_fit(batch.shape);
+  check_fit<Quadruped>(batch.shape);
   const std::size_t p = checked(batch, index), episodes = keys.shape(0), steps = settings.steps;
   require(episodes * steps * kQuadrupedTruth < (1u << 30), "too many episodes to record at once: use fewer");
   const std::vector<std::uint64_t> drawn = copied(keys);
@@ -163,8 +163,8 @@ Output<double> recorded_rollout(const Batch& batch, std::int64_t index, const Qu
   {
     const nb::gil_scoped_release release;
     engine.visit(0, [&](auto robots) {
-      ProgramPolicy policy;
-      policy.load(batch.view(p), 1);
+      PolicyOf<Many> policy;
+      load(policy, batch, p, 1, true, nullptr);
       for (std::size_t e = 0; e < episodes; ++e)
         record(policy, robots, settings, drawn[e], rows.data() + e * steps * kQuadrupedTruth);
     });
@@ -380,9 +380,13 @@ void bind_quadruped(nb::module_& m) {
   m.def("quadruped_settings", &make_quadruped);
   m.def("own_engine", &own_engine);
   m.def("mujoco_engine", &mujoco_engine);
-  m.def("quadruped_rollout", &rollout, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg());
-  m.def("recorded_quadruped", &recorded_rollout, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert());
+  const auto define = [&](auto rollout, auto recorded) {
+    m.def("quadruped_rollout", rollout, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg(), nb::arg(),
+          nb::arg(), nb::arg(), nb::arg(), nb::arg());
+    m.def("recorded_quadruped", recorded, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert());
+  };
+  define(&rollout<Batch>, &recorded_rollout<Batch>);
+  define(&rollout<NetworkBatch>, &recorded_rollout<NetworkBatch>);
   m.def("quadruped_breaks", &breaks, nb::arg(), nb::arg().noconvert());
   m.def("quadruped_balanced", &balanced, nb::arg(), nb::arg().noconvert());
   m.def("laikago_accelerations", &accelerations, nb::arg().noconvert(), nb::arg().noconvert());

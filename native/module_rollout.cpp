@@ -4,7 +4,7 @@
 
 #include "execute.hpp"
 #include "face.hpp"
-#include "policies/program.hpp"
+#include "policies/policies.hpp"
 #include "pool.hpp"
 #include "rollout.hpp"
 #include "tasks/cartpole.hpp"
@@ -23,17 +23,10 @@ CartpoleSettings make_cartpole(bool continuous, std::vector<bool> changes, bool 
   return result;
 }
 
-template <class Task>
-void check_fit(const MemoryShape& shape) {
-  require(shape.observations == Task::kObservations && shape.actions == Task::kActions,
-          "the task has " + text(Task::kObservations) + " observations and " + text(Task::kActions) +
-              " actions, the programs have " + text(shape.observations) + " and " + text(shape.actions));
-}
-
-using ProgramRollout = Rollout<ProgramPolicy, Cartpole>;
-
-nb::tuple rollout(const Batch& batch, const CartpoleSettings& settings, Input<std::uint64_t, 1> keys, int threads,
+template <class Many>
+nb::tuple rollout(const Many& batch, const CartpoleSettings& settings, Input<std::uint64_t, 1> keys, int threads,
                   bool only_effective, bool compact) {
+  using Policy = PolicyOf<Many>;
   check_fit<Cartpole>(batch.shape);
   check_threads(threads);
   const std::size_t programs = batch.size(), episodes = keys.shape(0);
@@ -41,15 +34,16 @@ nb::tuple rollout(const Batch& batch, const CartpoleSettings& settings, Input<st
   std::vector<double> totals(programs * episodes);
   std::vector<std::int32_t> lengths(programs * episodes);
   std::vector<std::uint8_t> statuses(programs * episodes);
+  const std::size_t block = block_lanes(batch.shape), blocks = (episodes + block - 1) / block;
+  std::vector<double> sums(programs * blocks * sums_of(batch));
   {
     const nb::gil_scoped_release release;
-    const std::size_t block = block_lanes(batch.shape), blocks = (episodes + block - 1) / block;
     Pool::shared().run(programs * blocks, threads, [&](std::size_t task) {
       const std::size_t p = task / blocks, first = task % blocks * block, count = std::min(block, episodes - first);
-      ProgramRollout& mine_own = mine<ProgramRollout>();
+      auto& mine_own = mine<Rollout<Policy, Cartpole>>();
       std::vector<Outcome>& outcomes = mine<std::vector<Outcome>>();
       outcomes.resize(block);
-      mine_own.policy.load(batch.view(p), static_cast<int>(count), only_effective);
+      load(mine_own.policy, batch, p, static_cast<int>(count), only_effective, sums.data() + task * sums_of(batch));
       mine_own.run(settings, {drawn.data() + first, count}, outcomes.data(), compact);
       for (std::size_t e = 0; e < count; ++e) {
         const std::size_t at = p * episodes + first + e;
@@ -61,10 +55,12 @@ nb::tuple rollout(const Batch& batch, const CartpoleSettings& settings, Input<st
   }
   return nb::make_tuple(as_numpy(std::move(totals), {programs, episodes}),
                         as_numpy(std::move(lengths), {programs, episodes}),
-                        as_numpy(std::move(statuses), {programs, episodes}));
+                        as_numpy(std::move(statuses), {programs, episodes}),
+                        as_numpy(std::move(sums), {programs, blocks, sums_of(batch)}));
 }
 
-Output<double> recorded_rollout(const Batch& batch, std::int64_t index, const CartpoleSettings& settings,
+template <class Many>
+Output<double> recorded_rollout(const Many& batch, std::int64_t index, const CartpoleSettings& settings,
                                 Input<std::uint64_t, 1> keys) {
   check_fit<Cartpole>(batch.shape);
   const std::size_t p = checked(batch, index), episodes = keys.shape(0);
@@ -74,12 +70,12 @@ Output<double> recorded_rollout(const Batch& batch, std::int64_t index, const Ca
   std::vector<double> rows(episodes * steps * fields, std::numeric_limits<double>::quiet_NaN());
   {
     const nb::gil_scoped_release release;
-    ProgramRollout mine_own;
+    Rollout<PolicyOf<Many>, Cartpole> mine_own;
     std::vector<Outcome> outcomes(block);
     for (std::size_t first = 0; first < episodes; first += block) {
       const std::size_t count = std::min(block, episodes - first);
       const Recording recording{rows.data() + first * steps * fields, settings.steps};
-      mine_own.policy.load(batch.view(p), static_cast<int>(count));
+      load(mine_own.policy, batch, p, static_cast<int>(count), true, nullptr);
       mine_own.run(settings, {drawn.data() + first, count}, outcomes.data(), true, &recording);
     }
   }
@@ -156,8 +152,12 @@ void bind_rollout(nb::module_& m) {
   for (const ChangeRange& range : kCartpoleChanges)
     changes.append(nb::make_tuple(range.name, range.nominal, range.low, range.high));
   m.attr("CARTPOLE_CHANGES") = nb::tuple(changes);
-  m.def("rollout", &rollout, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg());
-  m.def("recorded_rollout", &recorded_rollout, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert());
+  const auto define = [&](auto rollout, auto recorded) {
+    m.def("rollout", rollout, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg());
+    m.def("recorded_rollout", recorded, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert());
+  };
+  define(&rollout<Batch>, &recorded_rollout<Batch>);
+  define(&rollout<NetworkBatch>, &recorded_rollout<NetworkBatch>);
   nb::class_<CartpoleStepper>(m, "CartpoleStepper")
       .def(nb::init<const CartpoleSettings&, int>())
       .def("start", &CartpoleStepper::start)

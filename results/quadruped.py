@@ -8,7 +8,6 @@ progress, and the champions as .arz files, tested in our simulator and in MuJoCo
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import arz
-from arz.analysis import figures
+from arz.analysis import figures, statistics
 from arz.tasks.quadruped import LEGS, Quadruped
 
 ROOT = Path(__file__).parent.parent
@@ -38,27 +37,75 @@ class Experiment:
     preset: str
     options: tuple[str, ...]
     seeds: tuple[int, ...]
+    before: tuple[str, str] | None = None
+    """A script with its argument whose output is a program, and the file for it."""
 
 
-TROT = ("--start", "examples/mirrored_trot.arz", "--frozen", "m1,m2")
-FRONT = ("--start", "runs/results/quadruped-front-{seed}", "--frozen", "m1,m2")
-"""The champion of another experiment with the same seed."""
+SEEDS = (1, 2, 3)
+
+
+def tuned(rows: str, *more: str) -> tuple[str, ...]:
+    """Tunes the numbers of one of the three gaits of the trot with reflexes."""
+    return ("--tuned", ",".join([*(f"{name}[{rows}]" for name in ("v2", "v5", "v7", "m0")), *more]))
+
 
 EXPERIMENTS = {
-    "default": Experiment("our settings", "quadruped", ("--budget", "9m"), (1,)),
-    "no-cadfs": Experiment("our settings without CADFs", "quadruped", ("--cadfs", "0", "--budget", "9m"), (1,)),
-    "paper": Experiment("the paper's settings", "quadruped-paper", ("--budget", "9m"), (1,)),
-    "front": Experiment(
-        "a trot by hand, tuned: FR breaks", "quadruped-tune", (*TROT, "--leg", "FR", "--budget", "4m"), (1,)
-    ),
-    "tuned": Experiment("that, tuned further: any leg breaks", "quadruped-tune", (*FRONT, "--budget", "12m"), (1,)),
-    "evolved-tuned": Experiment(
-        "our settings, then tuned",
+    "default": Experiment("our settings", "quadruped", ("--budget", "600000"), SEEDS),
+    "no-cadfs": Experiment("our settings without CADFs", "quadruped", ("--cadfs", "0", "--budget", "600000"), SEEDS),
+    "paper": Experiment("the paper's settings", "quadruped-paper", ("--budget", "2300000"), (1,)),
+    "healthy": Experiment(
+        "a trot by hand, tuned: no leg breaks",
         "quadruped-tune",
-        ("--start", "runs/results/quadruped-default-{seed}", "--budget", "5m"),
+        ("--start", "examples/reflex_trot.arz", "--leg", "none", *tuned("0:12", "s1"), "--budget", "10000"),
+        SEEDS,
+    ),
+    "front": Experiment(
+        "that, the front legs' reflex tuned: FR breaks",
+        "quadruped-tune",
+        (
+            "--start",
+            "runs/results/reflexes-{seed}.arz",
+            "--leg",
+            "FR",
+            *tuned("12:24", "v13[12:24]"),
+            "--budget",
+            "12000",
+        ),
+        SEEDS,
+        before=("examples/reflex_trot.py runs/results/quadruped-healthy-{seed}", "runs/results/reflexes-{seed}.arz"),
+    ),
+    "rear": Experiment(
+        "that, the rear legs' reflex tuned: RR breaks",
+        "quadruped-tune",
+        (
+            "--start",
+            "runs/results/quadruped-front-{seed}",
+            "--leg",
+            "RR",
+            *tuned("24:36", "v13[24:36]"),
+            "--budget",
+            "12000",
+        ),
+        SEEDS,
+    ),
+    "reflexes": Experiment(
+        "that, all its numbers tuned: any leg breaks",
+        "quadruped-tune",
+        (
+            *("--start", "runs/results/quadruped-rear-{seed}", "--tuned", "s1,v2,v5,v7,v13,m0"),
+            *("--population", "80", "--episodes", "16", "--sample-spread", "0.05", "--budget", "16000"),
+        ),
+        SEEDS,
+    ),
+    "no-reflexes": Experiment(
+        "the healthy trot, tuned without reflexes: any leg breaks",
+        "quadruped-tune",
+        (
+            *("--start", "runs/results/quadruped-healthy-{seed}", *tuned("0:12", "s1")),
+            *("--population", "80", "--episodes", "16", "--sample-spread", "0.05", "--budget", "24000"),
+        ),
         (1,),
     ),
-    "at-once": Experiment("the trot, tuned: any leg breaks", "quadruped-tune", (*TROT, "--budget", "8m"), (1,)),
 }
 
 
@@ -72,9 +119,13 @@ def command_of(name: str, seed: int) -> list[str]:
 
 def run_one(name: str, seed: int) -> None:
     """Makes a run, or goes on with it."""
-    command = command_of(name, seed)
+    command, before = command_of(name, seed), EXPERIMENTS[name].before
     if (ROOT / command[-1]).exists():
         command = ["arz", "resume", command[-1]]
+    elif before is not None:
+        script, file = (part.format(seed=seed) for part in before)
+        made = subprocess.run([sys.executable, *script.split()], capture_output=True, text=True, cwd=ROOT, check=True)
+        (ROOT / file).write_text(made.stdout)
     done = subprocess.run([ARZ, *command[1:], "--no-test", "--quiet"], stdout=subprocess.DEVNULL, cwd=ROOT)
     if done.returncode:
         sys.exit(done.returncode)
@@ -168,25 +219,6 @@ def keeps_walking(row: dict[str, Any]) -> bool:
     return all(found[leg]["return"] >= 400 and found[leg]["survived"] > 0.5 for leg in LEGS)
 
 
-def interval(hits: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact (Clopper-Pearson) interval of a share."""
-
-    def at_least(share: float, least: int) -> float:
-        return math.fsum(
-            math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(least, trials + 1)
-        )
-
-    def solved(least: int, tail: float) -> float:
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if at_least(middle, least) < tail else (low, middle)
-        return low
-
-    tail = (1 - level) / 2
-    return (solved(hits, tail) if hits else 0.0), (solved(hits + 1, 1 - tail) if hits < trials else 1.0)
-
-
 def successes() -> str:
     """How often the runs of each experiment found an all-legs policy."""
     lines = ["| experiment | runs | mean of legs | all-legs policies | share, 95 % |", "|---|---|---|---|---|"]
@@ -195,9 +227,9 @@ def successes() -> str:
         if not of_it:
             continue
         hits = sum(keeps_walking(row) for row in of_it)
-        low, high = interval(hits, len(of_it))
+        rate = statistics.share(hits, len(of_it))
         means = ", ".join(f"{row['mean']:.0f}" for row in of_it)
-        lines.append(f"| {experiment.title} | {len(of_it)} | {means} | {hits} | {low:.0%} to {high:.0%} |")
+        lines.append(f"| {experiment.title} | {len(of_it)} | {means} | {hits} | {rate.low:.0%} to {rate.high:.0%} |")
     return "\n".join(lines) + "\n"
 
 
@@ -221,21 +253,9 @@ def draw() -> None:
     """The curves of all runs against evaluations and steps."""
     figure = figures.new_figure(4.6, "Laikago leg-breaking: mean return of the champion on selection episodes")
     panels = figure.subplots(1, 2, sharey=True)
-    colours = dict(
-        zip(
-            EXPERIMENTS,
-            (
-                figures.BLUE,
-                figures.ORANGE,
-                figures.GREEN,
-                figures.SKY,
-                figures.VERMILION,
-                figures.BLACK,
-                figures.PURPLE,
-            ),
-            strict=True,
-        )
-    )
+    palette = (figures.BLUE, figures.ORANGE, figures.GREEN, figures.GREY)
+    palette += (figures.SKY, figures.PURPLE, figures.VERMILION, figures.BLACK)
+    colours = dict(zip(EXPERIMENTS, palette, strict=True))
     for panel, across in zip(panels, ("evaluations", "steps"), strict=True):
         shown = set()
         for row in rows():
@@ -245,6 +265,7 @@ def draw() -> None:
             panel.plot(row["curve"][across], row["curve"]["champion_score"], color=colours[name], label=label)
         panel.set_xlabel("evaluations" if across == "evaluations" else "environment steps")
         panel.set_ylim(bottom=0)
+        panel.set_xscale("log")
         figures.plain(panel)
     panels[0].set_ylabel("mean return")
     figures.save(figure, KEPT / "runs.png")

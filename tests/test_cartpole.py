@@ -299,7 +299,7 @@ def test_change_steps_and_targets_fill_their_ranges(change: str) -> None:
 # ---- rollouts ----
 
 
-COLUMNS = [column.name for column in fields(Evaluation) if column.name != "distances"]
+COLUMNS = [column.name for column in fields(Evaluation) if column.name not in ("distances", "sums")]
 
 
 def same_outcomes(one: Evaluation, other: Evaluation) -> bool:
@@ -313,7 +313,7 @@ ROLLOUT_TASK = Cartpole(actuator_noise=True, noise_sigma=0.2, steps=400)
 def one_by_one(memory: Memory) -> Evaluation:
     parts = [evaluate(assorted(memory), ROLLOUT_TASK, [episode], threads=1) for episode in fresh_episodes(70).tolist()]
     columns = ([getattr(part, column) for part in parts] for column in COLUMNS)
-    return Evaluation(*(np.concatenate(column, axis=1) for column in columns))
+    return Evaluation(*(np.concatenate(column, axis=1) for column in columns), sums=np.zeros((0, 1, 0)))
 
 
 @pytest.mark.parametrize("memory", MEMORIES, ids=memory_id)
@@ -372,7 +372,7 @@ def test_an_action_that_is_not_finite_ends_the_episode_without_reward(divided: f
 @pytest.mark.parametrize("run", [evaluate, record])
 def test_programs_that_do_not_fit_the_task_are_refused(memory: Memory, run: Callable[..., object]) -> None:
     sizes = f"{memory.observations} and {memory.actions}"
-    with pytest.raises(ValueError, match=f"the task has 4 observations and 1 actions, the programs have {sizes}"):
+    with pytest.raises(ValueError, match=f"the task has 4 observations and 1 actions, the policies have {sizes}"):
         run(Program.build(memory, []), Cartpole(), [1])
 
 

@@ -70,7 +70,7 @@ def test_wrong_types_at_the_boundary_are_errors(build: str) -> None:
         module.batch(None, *good)
     with pytest.raises(TypeError):
         module.run(module.batch(shape, *good), np.zeros((1, 1, 2)), np.zeros(1, np.int64), 1, True)
-    with pytest.raises(ValueError, match="program 7 is not in a batch of 1"):
+    with pytest.raises(ValueError, match="policy 7 is not in a batch of 1"):
         module.trace(module.batch(shape, *good), 7, np.zeros((1, 1, 2)), np.zeros(1, np.uint64))
 
 

@@ -14,9 +14,9 @@ PAPER = Path(__file__).parent.parent / "examples" / "paper_cartpole.arz"
 
 
 def test_one_environment_and_several() -> None:
-    policy = arz.Policy.load(PAPER)
+    policy, program = arz.Policy.load(PAPER), arz.Program.load(PAPER)
     seen = np.random.default_rng(1).uniform(-0.1, 0.1, (20, 3, 4))
-    expected = arz.execute(policy.program, seen)
+    expected = arz.execute(program, seen)
     state = None
     for step in range(20):
         actions, state = policy.predict(seen[step], state, episode_start=np.full(3, step == 0))
@@ -29,9 +29,9 @@ def test_one_environment_and_several() -> None:
 
 
 def test_an_episode_that_starts_anew_forgets_and_the_others_go_on() -> None:
-    policy = arz.Policy.load(PAPER)
+    policy, program = arz.Policy.load(PAPER), arz.Program.load(PAPER)
     seen = np.random.default_rng(2).uniform(-0.1, 0.1, (20, 3, 4))
-    through, restarted = arz.execute(policy.program, seen), arz.execute(policy.program, seen[10:])
+    through, restarted = arz.execute(program, seen), arz.execute(program, seen[10:])
     state = None
     for step in range(20):
         starts = np.array([step == 0, step in (0, 10), step == 0])

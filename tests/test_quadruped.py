@@ -294,6 +294,6 @@ def test_a_missing_mujoco_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_program_of_another_task_is_refused() -> None:
-    with pytest.raises(ValueError, match="37 observations and 12 actions, the programs have 4 and 1"):
+    with pytest.raises(ValueError, match="37 observations and 12 actions, the policies have 4 and 1"):
         evaluate(random_programs(Memory(4, 1, 4, 4), keys(1, "x", np.arange(2))), TASK, fresh_episodes(1))
     assert core.LAIKAGO["max_torque"] == 50

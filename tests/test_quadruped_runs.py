@@ -62,7 +62,7 @@ def test_the_small_run_has_everything_in_it(finished: Path) -> None:
         assert run.counters.hits > 0
         assert any(row["life"] > 1 for row in run.individuals)
         assert len(run.champions) >= 1
-        assert run.champion.memory.observations == 37
+        assert run.program.memory.observations == 37
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -19,10 +19,11 @@ DOORS: dict[str, set[str]] = {
     "machine": {"elementary", "ops", "program", "streams"},
     "interpreter": {"native", "program", "streams", "text"},
     "simplify": {"machine", "native", "ops", "program"},
-    "complexity": {"program", "simplify"},
+    "complexity": {"network", "program", "simplify"},
     "vary": {"names", "native", "ops", "program", "streams"},
     "listing": {"ops", "program", "text"},
-    "policy": {"interpreter", "program", "streams"},
+    "network": {"native"},
+    "policy": {"interpreter", "network", "parser", "program", "streams"},
     # tasks -> evaluate
     "tasks.__init__": set(),
     "tasks.status": set(),
@@ -36,9 +37,9 @@ DOORS: dict[str, set[str]] = {
     "tasks.environment": {"names", "streams", "tasks.drawing", "tasks.status", "tasks.task"},
     "tasks.cartpole_environment": {"native", "tasks.cartpole", "tasks.drawing", "tasks.environment", "tasks.task"},
     "tasks.quadruped_environment": {"native", "tasks.environment", "tasks.quadruped", "tasks.rendering", "tasks.task"},
-    "evaluate": {"interpreter", "native", "program", "streams"}
+    "evaluate": {"interpreter", "native", "network", "program", "streams"}
     | {"tasks.cartpole", "tasks.quadruped", "tasks.status", "tasks.task"},
-    "assess": {"evaluate", "program", "tasks.task"},
+    "assess": {"evaluate", "network", "program", "tasks.task"},
     # a search knows neither programs nor tasks
     "search.__init__": set(),
     "search.problem": set(),
@@ -47,33 +48,88 @@ DOORS: dict[str, set[str]] = {
     "search.regularized": {"native", "search.evolution", "search.problem", "streams"},
     "search.pareto": set(),
     "search.nsga2": {"native", "search", "search.evolution", "search.problem", "streams"},
-    "search.tuning": {"search.evolution", "search.problem", "streams"},
+    "search.draws": {"streams"},
+    "search.tuning": {"search.draws", "search.evolution", "search.problem", "streams"},
+    "search.ppo": {"search.evolution"},
+    "baselines.__init__": set(),
+    "baselines.ppo": {"network", "search.ppo", "tasks.cartpole", "tasks.cartpole_environment", "tasks.environment"}
+    | {"tasks.quadruped", "tasks.quadruped_environment"},
+    "search.ars": {"search.draws", "search.evolution", "search.problem", "streams"},
     # where they meet
     "runs.__init__": set(),
     "runs.budget": set(),
-    "runs.config": {"names", "program", "runs.budget", "search.evolution", "search.nsga2", "search.regularized"}
+    "runs.config": {
+        "names",
+        "network",
+        "program",
+        "search.ars",
+        "search.ppo",
+        "runs.budget",
+        "search.evolution",
+        "search.nsga2",
+        "search.regularized",
+    }
     | {"search.tuning", "tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
     "runs.problem": {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.task", "vary"},
+    "runs.networks": {"", "streams", "evaluate", "native", "network", "search.draws", "tasks.task", "vary"},
     "runs.lineage": {"search.evolution"},
     "runs.store": {"runs.lineage"},
-    "runs.session": {"native", "program", "runs.budget", "runs.config", "runs.lineage", "runs.problem", "runs.store"}
+    "runs.session": {
+        "native",
+        "network",
+        "program",
+        "runs.networks",
+        "search.ars",
+        "runs.budget",
+        "runs.config",
+        "runs.lineage",
+        "runs.problem",
+        "runs.store",
+    }
     | {"search.evolution", "search.nsga2", "search.regularized", "search.tuning"},
-    "runs.run": {"assess", "evaluate", "interpreter", "native", "parser", "policy", "program", "streams"}
-    | {"runs", "runs.budget", "runs.config", "runs.session", "runs.store"}
+    "runs.run": {"assess", "evaluate", "interpreter", "native", "network", "policy", "program", "streams"}
+    | {"runs", "runs.budget", "runs.config", "runs.session", "runs.learning", "search.ppo", "runs.store"}
     | {"search.evolution", "search.nsga2"},
-    "runs.api": {"program", "runs", "runs.config", "runs.run", "runs.session"},
+    "runs.entries": {"analysis.comparison", "assess", "complexity", "policy", "runs.config", "runs.run", "runs.store"}
+    | {"tasks.quadruped"},
+    "runs.learning": {"baselines.ppo", "evaluate", "runs.budget", "runs.config", "runs.session", "runs.store"}
+    | {"search.evolution", "search.ppo", "streams"},
+    "runs.sweep": {"runs", "runs.config", "runs.run", "runs.store"},
+    "runs.api": {"network", "program", "runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
     "analysis.film": set(),
     "analysis.replay": {"analysis.film", "tasks.cartpole", "tasks.drawing"},
     "analysis.figures": {"analysis.film", "analysis.replay", "search.nsga2", "tasks.cartpole"},
     "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},
+    "analysis.statistics": set(),
+    "analysis.comparison": {"analysis", "analysis.statistics"},
     # what a person sees
     "terminal": {"runs.session"},
-    "commands.__init__": {"commands.evolving", "commands.looking", "commands.trying"},
-    "commands.common": {"assess", "complexity", "evaluate", "parser", "program", "runs.run", "runs.store", "simplify"}
+    "commands.__init__": {"commands.comparing", "commands.evolving", "commands.looking", "commands.sweeping"}
+    | {"commands.trying"},
+    "commands.common": {
+        "assess",
+        "complexity",
+        "evaluate",
+        "network",
+        "policy",
+        "program",
+        "runs.run",
+        "runs.store",
+        "simplify",
+    }
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
-    "commands.evolving": {"analysis", "commands.common", "program", "runs", "runs.run", "runs.session", "runs.store"}
+    "commands.evolving": {
+        "analysis",
+        "commands.common",
+        "network",
+        "program",
+        "runs",
+        "runs.run",
+        "runs.session",
+        "runs.store",
+    }
     | {"terminal"},
     "commands.looking": {
         "commands.common",
@@ -81,6 +137,7 @@ DOORS: dict[str, set[str]] = {
         "evaluate",
         "listing",
         "ops",
+        "network",
         "program",
         "runs",
         "runs.run",
@@ -93,12 +150,16 @@ DOORS: dict[str, set[str]] = {
         "assess",
         "commands.common",
         "evaluate",
+        "network",
         "program",
         "runs.run",
         "runs.store",
     }
     | {"tasks.cartpole", "tasks.quadruped"},
-    "cli": {"", "commands", "names", "runs", "runs.run", "tasks.cartpole", "tasks.quadruped"},
+    "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common"}
+    | {"runs.entries", "runs.run", "runs.store", "terminal"},
+    "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
+    "cli": {"", "commands", "names", "network", "runs", "runs.run", "tasks.cartpole", "tasks.quadruped"},
 }
 
 

@@ -13,28 +13,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import arz
 from arz.cli import main
-from arz.evaluate import fresh_episodes
+from arz.evaluate import fresh_episodes, record
 from arz.program import Batch, Memory
 from arz.runs.config import Config
 from arz.runs.problem import ProgramProblem
 from arz.runs.store import RunError
 from arz.streams import keys
-from arz.tasks.quadruped import Quadruped
+from arz.tasks.quadruped import LEGS, Quadruped
 from arz.vary import Variation, random_programs
 from tests.runs_support import content
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-TROT = EXAMPLES / "mirrored_trot.arz"
-MIRRORS = ("m1", "m2")
+TROT = EXAMPLES / "reflex_trot.arz"
+TUNED = ("s0", "s1", "v2", "v5", "v7", "m0")
 PROBLEM = ProgramProblem(arz.Program.load(TROT).memory, Variation(), Quadruped(), 1, sighted=True)
 
 
 def small(budget: str = "60", **changes: Any) -> Config:
     fields = {"population": 10, "episodes": 4, "resample_every": 10, "select_every": 20, "selection_episodes": 4}
-    return arz.preset("quadruped-tune", **{**fields, "frozen": MIRRORS, "steps": 150, "budget": budget, **changes})
+    return arz.preset("quadruped-tune", **{**fields, "tuned": TUNED, "steps": 150, "budget": budget, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -48,25 +49,25 @@ def test_the_example_walks_and_every_one_of_its_lines_matters() -> None:
     trot = arz.Program.load(TROT)
     found = arz.evaluate(trot, Quadruped(leg="none", contact_iterations=5), fresh_episodes(1))
     assert found.returns[0, 0] > 500
-    units = PROBLEM.units(Batch.pack([trot]), MIRRORS)
-    # The clock and its speed, twelve numbers of rest and of each amplitude, twelve rows of feedback.
-    assert np.count_nonzero(units) == 2 + 3 * 12 + 12 * 37
+    units = PROBLEM.units(Batch.pack([trot]), TUNED)
+    # The clock and its speed, twelve numbers of rest and of each amplitude, twelve rows of feedback from the trunk.
+    assert np.count_nonzero(units) == 2 + 3 * 12 + 12 * 11
     assert np.count_nonzero(PROBLEM.units(Batch.pack([trot]))) > np.count_nonzero(units)
 
 
 def test_the_example_is_what_its_script_writes() -> None:
-    written = subprocess.run(
-        [sys.executable, EXAMPLES / "mirrored_trot.py"], capture_output=True, text=True, check=True
-    )
+    written = subprocess.run([sys.executable, EXAMPLES / "reflex_trot.py"], capture_output=True, text=True, check=True)
     assert written.stdout == TROT.read_text()
 
 
-def test_the_mirror_image_does_the_same_half_a_stride_later() -> None:
+@pytest.mark.parametrize("width", [10.0, 2.5])  # reflexes that never fire, and that do
+def test_the_mirror_image_does_the_same_half_a_stride_later(width: float) -> None:
     trot = arz.Program.load(TROT)
     memory = trot.memory
     image = trot.image.copy()
     draws = np.random.default_rng(1)
-    image[memory.image_slice("m", 0)] = draws.normal(size=37 * 37)
+    image[memory.image_slice("m", 0)] = draws.normal(size=37 * 37, scale=0.02)
+    image[memory.image_slice("v", 10)][:12] = width
     later = image.copy()
     later[memory.image_slice("s", 0)] += np.pi
     seen = draws.normal(size=(50, 1, 37))
@@ -75,22 +76,53 @@ def test_the_mirror_image_does_the_same_half_a_stride_later() -> None:
     programs = [arz.Program(memory, trot.functions, start) for start in (image, later)]
     usual = arz.execute_batch([programs[0]], seen)[0, :, 0]
     mirrored = arz.execute_batch([programs[1]], np.ascontiguousarray(seen @ mirror.T))[0, :, 0]
-    assert np.abs(usual).max() > 1
+    assert np.abs(usual).max() > 0.2
     left_and_right = usual.reshape(50, 4, 3)[:, [1, 0, 3, 2]].reshape(50, 12)
     assert np.abs(mirrored - left_and_right).max() < 1e-9
+    assert has_fired(programs[0], seen) == (width < 10)
+
+
+def has_fired(program: arz.Program, seen: NDArray[np.float64]) -> bool:
+    """Whether reflexes do anything: without their rows of feedback the actions are others."""
+    image = program.image.copy()
+    image[program.memory.image_part("m0[12:36]")] = 0.0
+    without = arz.Program(program.memory, program.functions, image)
+    return bool(np.any(arz.execute_batch([without], seen) != arz.execute_batch([program], seen)))
+
+
+def test_reflexes_fire_for_the_leg_that_breaks_and_not_before(tmp_path: Path) -> None:
+    """The script sets them so that they do not fire in a healthy walk."""
+    with arz.evolve(
+        small(leg="none", steps=1000), start=arz.Program.load(TROT), folder=tmp_path / "run", threads=2
+    ) as run:
+        walk = run.program
+    written = subprocess.run(
+        [sys.executable, EXAMPLES / "reflex_trot.py", tmp_path / "run"], capture_output=True, text=True, check=True
+    )
+    program = arz.Program.parse(written.stdout)
+    image = program.image.copy()
+    image[program.memory.image_part("v2[12:36]")] = 1.0  # a reflex that cannot be overlooked
+    program = arz.Program(program.memory, program.functions, image)
+    for leg in ("none", *LEGS):
+        task = Quadruped(leg=leg, contact_iterations=5, break_step=200)
+        shown = np.stack(list(record(walk, task, keys(0, "x", [0])).values()), axis=2)[0, :, :37]
+        shown = np.ascontiguousarray(shown[~np.isnan(shown).any(axis=1)][:, None, :])
+        usual, found = (arz.execute_batch([p], shown)[0, :, 0] for p in (walk, program))
+        differs = np.flatnonzero((usual != found).any(axis=1))
+        assert not len(differs) if leg == "none" else 200 < differs[0] < 240
 
 
 def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:
     trot = arz.Program.load(TROT)
     with arz.Run.open(tuned) as run:
-        found = run.champion
+        found = run.program
         assert run.start == trot
         assert len(run.individuals) == 60
         assert {row["mutation"] for row in run.individuals} == {None, "randomize_constants"}  # None: no parent
     assert [code.tobytes() for code in found.functions] == [code.tobytes() for code in trot.functions]
     moved = found.image != trot.image
     assert moved.any()
-    assert not np.any(moved & (PROBLEM.units(Batch.pack([trot]), MIRRORS) == 0))
+    assert not np.any(moved & (PROBLEM.units(Batch.pack([trot]), TUNED) == 0))
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -115,7 +147,7 @@ def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
     fields = {"islands": 2, "population": 10, "children": 10, "initial": 20, "episodes": 4, "select_every": 20}
     config = arz.preset("quadruped", **fields, steps=150, selection_episodes=4, budget="40", warm_up=0.0)
     with arz.evolve(config, start=trot, folder=tmp_path / "run", threads=1) as run:
-        assert run.config.memory.matrices == 3
+        assert run.config.memory.matrices == 6
         parentless = {row["number"]: row["fitness"] for row in run.individuals if row["parent"] is None}
     assert len(parentless) == 40
     # The first of each life is the program itself, the others are variations of it.
@@ -129,7 +161,7 @@ def test_cartpole_programs_can_be_tuned_too(tmp_path: Path) -> None:
     path = tmp_path / "tune.toml"
     path.write_text('[search]\nkind = "tuning"\n')
     with arz.evolve(arz.preset(path, **fields), start=found, threads=1) as run:
-        tuned = run.champion
+        tuned = run.program
         assert len({row["fitness"] for row in run.individuals}) > 5  # samples differ in what they do
     assert [code.tobytes() for code in tuned.functions] == [code.tobytes() for code in found.functions]
 
@@ -150,8 +182,10 @@ def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: p
         (["quadruped-tune", "--start", "nothing.arz"], "nothing.arz"),
         (["quadruped-tune", "--start", str(TROT), "--importance", "[]"], "importance must be a list of numbers"),
         (["quadruped-tune", "--start", str(TROT), "--least-spread", "2"], "the spreads must be"),
-        (["quadruped-tune", "--start", str(TROT), "--frozen", "m1,m7"], "there is no register 'm7'"),
-        (["quadruped-tune", "--start", str(TROT), "--frozen", "[1]"], "frozen must be a list of registers"),
+        (["quadruped-tune", "--start", str(TROT), "--tuned", "m0,m7"], "there is no register 'm7'"),
+        (["quadruped-tune", "--start", str(TROT), "--tuned", "m0[12:38]"], "m0 has no rows 12 to 38"),
+        (["quadruped-tune", "--start", str(TROT), "--tuned", "s1[0:1]"], "s1 has no rows 0 to 1"),
+        (["quadruped-tune", "--start", str(TROT), "--tuned", "[1]"], "tuned must be a list of registers"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -236,7 +270,7 @@ def test_restarts_begin_with_the_start_again() -> None:
 
 
 def test_a_run_without_a_start_resumes(tmp_path: Path) -> None:
-    whole, parts = (small(budget, islands=2, frozen=()) for budget in ("80", "40"))
+    whole, parts = (small(budget, islands=2, tuned=()) for budget in ("80", "40"))
     arz.evolve(whole, folder=tmp_path / "whole", threads=1).close()
     arz.evolve(parts, folder=tmp_path / "parts", threads=1).close()
     arz.resume(tmp_path / "parts", budget="80", threads=1).close()

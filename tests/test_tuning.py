@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT
-from arz.search.tuning import Cloud, Tuning, TuningSettings, _normal
+from arz.search.tuning import Cloud, Tuning, TuningSettings
 from arz.streams import Stream
 
 Keys = NDArray[np.uint64]
@@ -71,7 +72,7 @@ class Valley:
     def with_numbers(self, genome: Rows, numbers: Floats) -> Rows:
         return Rows(np.repeat(genome.shapes, len(numbers)), numbers)
 
-    def units(self, genome: Rows, frozen: tuple[str, ...]) -> Floats:
+    def units(self, genome: Rows, tuned: tuple[str, ...]) -> Floats:
         return np.append(WIDTHS[:5], 0.0)
 
 
@@ -158,11 +159,11 @@ def test_new_episodes_in_each_generation() -> None:
 
 
 def test_draws_are_standard_and_differ() -> None:
-    drawn = _normal(1, np.arange(500), 200)
+    drawn = normal_rows(1, "sample", np.arange(500), 200)
     assert abs(drawn.mean()) < 0.02
     assert abs(drawn.std() - 1) < 0.01
     assert len(np.unique(drawn[:, 0])) > 490
-    assert not np.array_equal(drawn, _normal(2, np.arange(500), 200))
+    assert not np.array_equal(drawn, normal_rows(2, "sample", np.arange(500), 200))
 
 
 def test_the_spread_stays_between_its_bounds() -> None:

@@ -361,7 +361,7 @@ def test_wrong_settings_get_a_sentence(negate: str) -> None:
         random_batch(Memory(1, 1, 4, 2, 0, 0), 1, variation=Variation(initial_cadfs=1))
     with pytest.raises(ValueError, match="positions that are whole numbers"):
         mutate(random_batch(MEMORY, 1), [0.2], keys(0, "x", [0]))  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="program 5 is not in a batch of 1"):
+    with pytest.raises(ValueError, match="policy 5 is not in a batch of 1"):
         mutate(random_batch(MEMORY, 1), [5], keys(0, "x", [0]))
     with pytest.raises(ValueError, match="one key for each of 2 children"):
         mutate(random_batch(MEMORY, 1), [0, 0], keys(0, "x", [0]))

@@ -12,6 +12,7 @@ from arz.assess import Assessment, assess
 from arz.complexity import Complexity, complexity
 from arz.evaluate import TEST_SEED, Evaluation, Status, evaluate, fresh_episodes, record
 from arz.interpreter import Interpreter, Trace, execute, execute_batch, trace
+from arz.network import Network
 from arz.policy import Policy
 from arz.program import Batch, Instruction, Memory, Program
 from arz.runs.api import evolve, preset, resume
@@ -42,6 +43,7 @@ __all__ = [
     "Interpreter",
     "Memory",
     "MutationWeights",
+    "Network",
     "ParseError",
     "Policy",
     "Program",

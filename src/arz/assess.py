@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.evaluate import TEST_SEED, Status, evaluate, fresh_episodes
+from arz.network import Network
 from arz.program import Program
 from arz.tasks.task import Task
 
@@ -30,9 +31,9 @@ class Assessment:
 
 
 def assess(
-    program: Program, task: Task, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None
+    policy: Program | Network, task: Task, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None
 ) -> list[Assessment]:
-    """How a program does in the tests of its task, in this variant otherwise.
+    """How a policy does in the tests of its task, in this variant otherwise.
 
     For cartpole these are the paper's five tasks, changing suddenly and continuously; for the quadruped, no leg or one
     of the four breaks. The episodes are the same for every program, and no search ever sees them.
@@ -40,7 +41,7 @@ def assess(
     keys = fresh_episodes(episodes, seed)
     results = []
     for (change, name), variant in task.test_suite().items():
-        found = evaluate(program, variant, keys, threads=threads)
+        found = evaluate(policy, variant, keys, threads=threads)
         completed = float(found.share(Status.COMPLETED)[0])
         distance = None if found.distances is None else float(found.mean_distance[0])
         results.append(Assessment(change, name, float(found.mean[0]), completed, distance, found.returns[0]))

@@ -12,10 +12,14 @@ from typing import NoReturn
 import arz
 from arz import commands
 from arz.names import did_you_mean
+from arz.network import KINDS as NETWORKS
 from arz.runs import config as configs
 from arz.runs.run import CHECKPOINT_SECONDS
 from arz.tasks.cartpole import CHANGES, NAMED
 from arz.tasks.quadruped import CHOICES, ENGINES
+
+METHODS = ("ars", "ppo")
+"""How networks are trained."""
 
 ALIASES = {"--max-cadfs": ("--cadfs",)}
 """Shorter names of options."""
@@ -96,6 +100,59 @@ def _parser() -> argparse.ArgumentParser:
     evolve.usage = "arz evolve PRESET [--option VALUE ...]"
     _add_running(evolve)
     _add_fields(evolve)
+
+    train = command("train", "train a neural network for a task, in a new run: what programs are compared with")
+    train.add_argument("method", choices=METHODS, help="ars: Augmented Random Search; ppo: an extra")
+    train.add_argument("--policy", choices=NETWORKS, default="lstm", help="the kind of network (default: lstm)")
+    train.add_argument(
+        "--task",
+        default="cartpole",
+        help="cartpole, quadruped, or a .toml file with a configuration (default: cartpole)",
+    )
+    train.add_argument("--seed", type=int, default=1, help="what all random numbers come from (default: 1)")
+    train.add_argument("--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)")
+    train.add_argument(
+        "--start", metavar="RUN_OR_FILE", help="begin with the champion of a run, or a network in a file"
+    )
+    train.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
+    _add_running(train)
+    _add_fields(train)
+
+    sweep = command("sweep", "try a grid of settings, one run each, then repeat the best; goes on where it stopped")
+    sweep.add_argument("preset", help=f"{', '.join(configs.preset_names())}, or a .toml file")
+    sweep.add_argument("--output", metavar="FOLDER", required=True, help="the folder of the sweep")
+    sweep.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE,...",
+        help="a field and its values; give it several times (default for ars: the paper's 6 x 6)",
+    )
+    sweep.add_argument("--policy", choices=NETWORKS, help="the kind of network (default: as in the preset)")
+    sweep.add_argument("--repeats", type=int, default=0, help="how often to repeat the best, with other seeds")
+    sweep.add_argument("--jobs", type=int, default=1, help="runs at a time, one thread each (default: 1)")
+    sweep.add_argument("--seed", type=int, default=1, help="what all random numbers come from (default: 1)")
+    sweep.usage = "arz sweep PRESET --output FOLDER [--grid NAME=VALUE,... ...] [--option VALUE ...]"
+    _add_json(sweep)
+    _add_fields(sweep)
+
+    compare = command("compare", "put methods side by side: scores with intervals, tests, costs, curves")
+    compare.add_argument(
+        "sources",
+        nargs="+",
+        metavar="[LABEL=]RUN",
+        help="runs, with * for several, or files that --save wrote; runs with one label are repeats of one method",
+    )
+    compare.add_argument("--episodes", type=int, default=100, help="in each test (default: 100)")
+    compare.add_argument("--steps", type=int, help="compare runs as they stood after so many steps of the task")
+    compare.add_argument(
+        "--success", type=float, help="a success has this in every test (default: 900 for cartpole, else 400)"
+    )
+    compare.add_argument("--save", metavar="FILE", help="keep what is known of the runs, as lines of JSON")
+    compare.add_argument("--csv", metavar="FILE", help="write the table")
+    compare.add_argument("--figure", metavar="FILE", help="draw scores, performance profiles and curves")
+    compare.add_argument("--threads", type=int, help="how many to use (default: all)")
+    _add_json(compare)
 
     resume = command("resume", "go on with a run that was interrupted, or extend one that is finished")
     resume.add_argument("source", metavar="RUN", help="the folder of a run")

@@ -7,6 +7,8 @@ program 25.
 
 Parameters: the paper counts the constants that the cartpole program uses (11), and the whole memory for the
 quadruped (16 + 16 * 37 = 608). Both are given.
+
+Networks: the paper counts the entries of matrices, and two FLOPs for each.
 """
 
 from __future__ import annotations
@@ -15,27 +17,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arz.network import Network
 from arz.program import NONE, Program
 from arz.simplify import effective
 
 
 @dataclass(frozen=True)
 class Complexity:
-    """What a program costs."""
+    """What a policy costs."""
 
     lines: int
-    """Instructions in GetAction and in the CADFs."""
+    """Instructions in GetAction and in the CADFs; a network has none."""
     parameters: int
     """Constants in use: those inside instructions, and the start values of each register that does not start at
     zero (all entries of a vector, even those that are zero)."""
     memory: int
-    """Numbers in the memory of GetAction: what evolution could set."""
+    """Numbers in the memory of GetAction: what evolution could set; of a network, all numbers that are trained."""
     flops: int
     """Floating-point operations of one step, if all conditions pass."""
 
 
-def complexity(program: Program, *, as_written: bool = False) -> Complexity:
-    """The cost of the dead-code-free form of a program; with `as_written`, of every line."""
+def complexity(program: Program | Network, *, as_written: bool = False) -> Complexity:
+    """The cost of the dead-code-free form of a program; with `as_written`, of every line. Or of a network."""
+    if isinstance(program, Network):
+        shape = program.architecture
+        return Complexity(0, shape.matrix_parameters, shape.parameters, 2 * shape.matrix_parameters)
     used = program if as_written else effective(program).program
     functions = [used.lines(function) for function in range(len(used.functions))]
     flops = [sum(line.op.flops(used.memory.dim) for line in lines) for lines in functions]

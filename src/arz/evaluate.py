@@ -7,13 +7,14 @@ not depend on the number of threads, nor on which episodes run together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arz.interpreter import available_threads
 from arz.native import core
+from arz.network import Network, NetworkBatch
 from arz.program import Batch, Program
 from arz.streams import as_keys, keys
 from arz.tasks.cartpole import TRUTH, Cartpole
@@ -25,33 +26,36 @@ __all__ = ["STATUS", "TEST_SEED", "Evaluation", "Status", "evaluate", "fresh_epi
 
 TEST_SEED = 0
 
+Policies = Batch | NetworkBatch | Sequence[Program] | Sequence[Network] | Program | Network
+"""Programs, or networks of one architecture."""
+
 
 def evaluate(
-    programs: Batch | Sequence[Program] | Program,
+    policies: Policies,
     task: Task,
     episodes: Sequence[int] | NDArray[np.uint64],
     *,
     threads: int | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Runs every program through every episode.
+    """Runs every policy through every episode.
 
     Args:
-        programs: what to evaluate.
+        policies: what to evaluate: programs or networks.
         task: what to do.
         episodes: the keys that name the episodes; see `fresh_episodes`.
         threads: how many to use, all by default.
         **options: of `Cartpole.rollout` or `Quadruped.rollout`.
 
     Raises:
-        ValueError: observation or action of the programs do not fit the task.
+        ValueError: observation or action of the policies do not fit the task.
     """
     used = available_threads() if threads is None else threads
-    return task.rollout(_packed(programs), as_keys(episodes), used, **options)
+    return task.rollout(_packed(policies), as_keys(episodes), used, **options)
 
 
 def record(
-    program: Program, task: Task, episodes: Sequence[int] | NDArray[np.uint64]
+    policy: Program | Network, task: Task, episodes: Sequence[int] | NDArray[np.uint64]
 ) -> dict[str, NDArray[np.float64]]:
     """Everything that happened in episodes: name -> [episode, step], NaN after the end of an episode.
 
@@ -59,19 +63,19 @@ def record(
     and reward are those of the step.
     """
     if isinstance(task, Quadruped):
-        return _record_quadruped(program, task, as_keys(episodes))
+        return _record_quadruped(policy, task, as_keys(episodes))
     assert isinstance(task, Cartpole)
-    rows = core.recorded_rollout(program.packed, 0, task.native, as_keys(episodes))
+    rows = core.recorded_rollout(policy.packed, 0, task.native, as_keys(episodes))
     return {name: rows[:, :, column] for column, name in enumerate(TRUTH)}
 
 
 def _record_quadruped(
-    program: Program, task: Quadruped, episodes: NDArray[np.uint64]
+    policy: Program | Network, task: Quadruped, episodes: NDArray[np.uint64]
 ) -> dict[str, NDArray[np.float64]]:
     """The state, the action of each joint, the reward, and whether each leg still works."""
     names = [*STATE, *(f"{leg} {joint} action" for leg in LEGS for joint in NUMBERS["joint_names"]), "reward"]
     names += [f"{leg} works" for leg in LEGS]
-    rows = core.recorded_quadruped(program.packed, 0, task.native, task.native_engine(), episodes)
+    rows = core.recorded_quadruped(policy.packed, 0, task.native, task.native_engine(), episodes)
     return {name: rows[:, :, column] for column, name in enumerate(names)}
 
 
@@ -80,7 +84,11 @@ def fresh_episodes(count: int = 100, seed: int = TEST_SEED, first: int = 0) -> N
     return keys(seed, "test episodes", np.arange(first, first + count))
 
 
-def _packed(programs: Batch | Sequence[Program] | Program) -> core.Batch:
-    if isinstance(programs, Program):
-        return programs.packed
-    return (programs if isinstance(programs, Batch) else Batch.pack(programs)).core
+def _packed(policies: Policies) -> core.Batch | core.NetworkBatch:
+    if isinstance(policies, Program | Network):
+        return policies.packed
+    if isinstance(policies, Batch | NetworkBatch):
+        return policies.core
+    if policies and isinstance(policies[0], Network):
+        return NetworkBatch.pack(cast(Sequence[Network], policies)).core
+    return Batch.pack(cast(Sequence[Program], policies)).core

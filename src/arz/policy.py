@@ -1,4 +1,4 @@
-"""A program as a policy that other libraries can drive.
+"""A program or a network as a policy that other libraries can drive.
 
 `predict` has the signature of Stable-Baselines3, so that its `evaluate_policy` takes a `Policy`.
 """
@@ -7,40 +7,66 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arz.interpreter import Interpreter
+from arz.network import HEAD, MAX_BYTES, Network, NetworkInterpreter
+from arz.parser import decode, parse
 from arz.program import Program
 from arz.streams import key
+
+
+def load_policy(path: str | Path) -> Program | Network:
+    """A program or a network from an `.arz` file.
+
+    Raises:
+        ValueError: it is none.
+        OSError: it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        return read_policy(file, str(path))
+
+
+def read_policy(file: BinaryIO, source: str) -> Program | Network:
+    """A program or a network from an open file. `source` names it in errors."""
+    data = file.read(MAX_BYTES + 1)
+    is_network = data.removeprefix(b"\xef\xbb\xbf").startswith(HEAD.encode())
+    return Network.decode(data, source) if is_network else decode(data, source)
+
+
+def parse_policy(text: str, source: str) -> Program | Network:
+    """A program or a network from its text."""
+    return Network.parse(text, source) if text.startswith(HEAD) else parse(text, source)
 
 
 @dataclass
 class PolicyState:
     """The memory of a policy, in one or several episodes that run side by side. `predict` moves it on in place."""
 
-    interpreter: Interpreter
+    interpreter: Interpreter | NetworkInterpreter
     episodes: int
     """How many episodes have begun; gives each its own random numbers."""
 
 
 class Policy:
-    """A program that acts.
+    """A program, or a network, that acts.
 
     Args:
         program: what to run.
         seed: what the random numbers of programs that draw any come from.
     """
 
-    def __init__(self, program: Program, seed: int = 0) -> None:
+    def __init__(self, program: Program | Network, seed: int = 0) -> None:
         self.program = program
         self.seed = seed
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """A policy from an `.arz` file."""
-        return cls(Program.load(path))
+        return cls(load_policy(path))
 
     def predict(
         self,
@@ -67,7 +93,8 @@ class Policy:
             )
         rows = np.atleast_2d(seen)
         if state is None:
-            state = PolicyState(Interpreter(self.program, len(rows)), 0)
+            made = NetworkInterpreter if isinstance(self.program, Network) else Interpreter
+            state = PolicyState(made(self.program, len(rows)), 0)  # type: ignore[arg-type]
             starts = np.ones(len(rows), bool)
         elif episode_start is None:
             starts = np.zeros(len(rows), bool)

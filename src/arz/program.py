@@ -9,6 +9,7 @@ a person can read (`text.py`).
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,9 @@ NONE = core.NONE
 
 INSTRUCTION = np.dtype([("constants", "<f8", (2,)), ("op", "<u2"), ("args", "<u2", (12,)), ("unused", "<u2", (3,))])
 """A packed instruction: 48 bytes. Fields that an op does not use are zero."""
+
+ROWS = re.compile(r"(\w+)\[(\d{1,4}):(\d{1,4})\]", re.ASCII)
+"""Some rows of a register."""
 
 Code = NDArray[Any]
 """The packed instructions of one function, a one-dimensional array of `INSTRUCTION`."""
@@ -108,6 +112,22 @@ class Memory:
         size = int(np.prod(self.shape(kind)))
         before = {"s": 0, "v": self.scalars, "m": self.scalars + self.vectors * self.dim}[kind]
         return slice(before + number * size, before + (number + 1) * size)
+
+    def image_part(self, name: str) -> NDArray[np.int64]:
+        """Where the start value of a register, such as m1, or of some of its rows, such as m1[0:12], lies in the image.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = ROWS.fullmatch(name)
+        kind, number = self.register(found[1] if found else name)
+        places = np.arange(self.image_size)[self.image_slice(kind, number)].reshape(self.shape(kind))
+        if not found:
+            return places.ravel()
+        first, end = int(found[2]), int(found[3])
+        if kind == "s" or not first < end <= self.dim:
+            raise ValueError(f"{kind}{number} has no rows {first} to {end}")
+        return places[first:end].ravel()
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,8 @@ def describe(standing: Standing) -> str:
     return (
         f"left {duration(left)}  best {metrics.champion_score:.0f}  living {metrics.life_score:.0f}  "
         f"mean {metrics.mean_fitness:.0f}  restarts {metrics.restarts}  "
-        f"{_short(standing.evaluations_per_second)} eval/s  hits {metrics.hits / max(metrics.evaluations, 1):.0%}  "
-        f"{_short(standing.steps_per_second)} steps/s"
+        f"{short(standing.evaluations_per_second)} eval/s  hits {metrics.hits / max(metrics.evaluations, 1):.0%}  "
+        f"{short(standing.steps_per_second)} steps/s"
     )
 
 
@@ -116,7 +116,14 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600}h{seconds % 3600 // 60:02}m"
 
 
-def _short(number: float) -> str:
+def note(text: str, is_silent: bool = False) -> None:
+    """A line for people who wait, apart from the results."""
+    if not is_silent:
+        print(text, file=sys.stderr, flush=True)
+
+
+def short(number: float) -> str:
+    """A large number for people."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= limit:
             return f"{number / limit:.1f}{unit}"

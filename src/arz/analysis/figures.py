@@ -137,6 +137,32 @@ def test_figure(results: Mapping[tuple[str, str], NDArray[np.float64]], title: s
     return figure
 
 
+def heat_figure(grid: Mapping[str, Sequence[object]], scores: Mapping[tuple[object, ...], float], title: str) -> Figure:
+    """The scores of a grid of two settings, as a map.
+
+    Args:
+        grid: the names and values of both: rows, then columns.
+        scores: of each pair of values; those that are missing stay empty.
+        title: of the figure.
+    """
+    (row_name, rows), (column_name, columns) = grid.items()
+    table = np.array([[scores.get((row, column), math.nan) for column in columns] for row in rows], float)
+    table[np.isinf(table)] = math.nan
+    figure = new_figure(5.4, title)
+    panel = figure.subplots()
+    image = panel.imshow(table, cmap="viridis", aspect="auto", origin="lower")
+    middle = float(np.nanmin(table) + np.nanmax(table)) / 2 if np.isfinite(table).any() else 0.0
+    for (i, j), value in np.ndenumerate(table):
+        if math.isfinite(value):
+            panel.text(j, i, f"{value:.0f}", ha="center", va="center", color="white" if value < middle else "black")
+    panel.set_xticks(range(len(columns)), [str(value) for value in columns])
+    panel.set_yticks(range(len(rows)), [str(value) for value in rows])
+    panel.set_xlabel(column_name.replace("_", " "))
+    panel.set_ylabel(row_name.replace("_", " "))
+    figure.colorbar(image, ax=panel, label="mean return")
+    return figure
+
+
 def front_figure(
     fronts: Sequence[Front], names: Sequence[str], title: str, at_first: Sequence[str] = ("return", "length")
 ) -> Figure:

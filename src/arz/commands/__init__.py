@@ -1,7 +1,9 @@
 """What each command of the command line does, from its options to what is printed. `cli.py` has the options."""
 
-from arz.commands.evolving import evolve, resume
+from arz.commands.comparing import compare
+from arz.commands.evolving import evolve, resume, train
 from arz.commands.looking import ops, runs, show
+from arz.commands.sweeping import sweep
 from arz.commands.trying import plot, replay, test
 
-__all__ = ["evolve", "ops", "plot", "replay", "resume", "runs", "show", "test"]
+__all__ = ["compare", "evolve", "ops", "plot", "replay", "resume", "runs", "show", "sweep", "test", "train"]

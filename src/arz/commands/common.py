@@ -16,7 +16,8 @@ from arz import terminal
 from arz.assess import Assessment
 from arz.complexity import complexity
 from arz.evaluate import TEST_SEED
-from arz.parser import read
+from arz.network import Network
+from arz.policy import load_policy, read_policy
 from arz.program import Program
 from arz.runs.run import Run
 from arz.runs.store import RunError
@@ -40,26 +41,27 @@ def run_folder(name: str) -> Path:
     return Path(name)
 
 
-def program_at(source: str) -> Program:
-    """A program from a file or from standard input."""
+def policy_at(source: str) -> Program | Network:
+    """A program or a network from a file or from standard input."""
     if source == "-":
-        return read(sys.stdin.buffer, "standard input")
+        return read_policy(sys.stdin.buffer, "standard input")
     if Path(source).is_dir():
         raise RunError(f"{source} is not a run: there is no run.sqlite in it")
-    return Program.load(source)
+    return load_policy(source)
 
 
-def task_of(program: Program) -> Cartpole | Quadruped:
-    """The task that a program was made for, by the numbers that it sees and gives.
+def task_of(policy: Program | Network) -> Cartpole | Quadruped:
+    """The task that a policy was made for, by the numbers that it sees and gives.
 
     Raises:
         ValueError: there is none.
     """
-    seen = (program.memory.observations, program.memory.actions)
+    shape = policy.architecture if isinstance(policy, Network) else policy.memory
+    seen = (shape.observations, shape.actions)
     for task in (Cartpole(), Quadruped()):
         if (task.observations, task.actions) == seen:
             return task
-    raise ValueError(f"there is no task with {seen[0]} observations and {seen[1]} actions, as the program has")
+    raise ValueError(f"there is no task with {seen[0]} observations and {seen[1]} actions, as the policy has")
 
 
 def check_threads(threads: int | None) -> None:
@@ -110,13 +112,30 @@ def returns(results: list[Assessment]) -> dict[tuple[str, str], NDArray[np.float
     return {(result.change, result.task): result.returns for result in results}
 
 
-def print_program(program: Program, all_in: str = "") -> None:
-    """Prints a program for reading, and its cost.
+def print_policy(policy: Program | Network, all_in: str = "") -> None:
+    """Prints a program for reading, and its cost; of a network only the cost.
 
     Args:
-        program: which.
+        policy: which.
         all_in: a command that prints all numbers: then long rows of them are cut here.
     """
+    if isinstance(policy, Network):
+        print(f"# {describe(policy)}")
+    else:
+        _print_program(policy, all_in)
+
+
+def describe(network: Network) -> str:
+    """A network in a sentence."""
+    shape, cost = network.architecture, complexity(network)
+    layers = " and ".join(map(str, shape.hidden)) or "no"
+    return (
+        f"{shape.kind.upper()} of {layers} units: {cost.memory} trained numbers, {cost.parameters} in matrices; "
+        f"{cost.flops} FLOPs per step in their products."
+    )
+
+
+def _print_program(program: Program, all_in: str) -> None:
     simple, cost = readable(program), complexity(program)
     print(f"# For reading ({_lines(simple.removed)} removed, {simple.folded} folded, registers renumbered).")
     print(f"# {simple.guarantee}\n")

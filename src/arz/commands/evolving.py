@@ -1,4 +1,4 @@
-"""`arz evolve` and `arz resume`."""
+"""`arz evolve`, `arz train` and `arz resume`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from arz import terminal
 from arz.analysis import figures
 from arz.commands.common import (
     check_threads,
+    policy_at,
     print_json,
-    print_program,
+    print_policy,
     print_tests,
-    program_at,
     result_rows,
     returns,
     run_folder,
     summary,
     with_prefix,
 )
+from arz.network import Network
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.run import Run
@@ -33,16 +34,29 @@ INTERRUPTED = 130
 
 def evolve(options: argparse.Namespace) -> int:
     """Evolves programs in a new run."""
+    return _begin(options, configs.load(options.preset), Path(options.preset).stem)
+
+
+def train(options: argparse.Namespace) -> int:
+    """Trains a network in a new run."""
+    source = options.task if options.task.endswith(".toml") else f"{options.method}-{options.task}"
+    config = configs.load(source)
+    if configs.kind_of(config, "policy") != options.policy:
+        config = configs.with_policy(config, options.policy)
+    return _begin(options, config, f"{Path(source).stem}-{options.policy}")
+
+
+def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
+    """A new run with some fields of a configuration changed."""
     given = with_prefix(options, "field_")
     values = {name: configs.parse_value(text) if isinstance(text, str) else text for name, text in given.items()}
     if "budget" in given:
         values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
-    config = configs.override(configs.load(options.preset), values)
+    config = configs.override(base, values)
     start = None
     if options.start is not None:
         start = _start(options.start)
-        config = configs.for_start(config, start.memory)
-    name = Path(options.preset).stem
+        config = configs.for_start(config, start.architecture if isinstance(start, Network) else start.memory)
     folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
@@ -60,10 +74,10 @@ def resume(options: argparse.Namespace) -> int:
         return _go_on(run, options, log_class)
 
 
-def _start(source: str) -> Program:
-    """The program with which a search shall begin."""
+def _start(source: str) -> Program | Network:
+    """The policy with which a search shall begin."""
     if not is_run(source):
-        return program_at(source)
+        return policy_at(source)
     with Run.open(source) as run:
         return run.champion
 
@@ -122,7 +136,7 @@ def _report(run: Run, options: argparse.Namespace, reason: str) -> None:
         least = run.config.search.select_every
         print(f"No champion yet: that takes {least} evaluations. Go on with: arz resume {run.folder} --budget ...")
         return
-    print_program(run.champion, f"arz show {run.folder}")
+    print_policy(run.champion, f"arz show {run.folder}")
     if not results or run.folder is None:
         return
     print_tests(results, f"Mean return over {len(results[0].returns)} test episodes")

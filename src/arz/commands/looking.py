@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from arz import listing, terminal
-from arz.commands.common import print_json, print_program, program_at, summary
+from arz.commands.common import policy_at, print_json, print_policy, summary
 from arz.complexity import complexity
 from arz.evaluate import TEST_SEED
+from arz.network import Network
 from arz.ops import OPS
 from arz.program import Program
 from arz.runs import config as configs
@@ -76,7 +77,7 @@ def show(options: argparse.Namespace) -> None:
     elif options.config:
         raise ValueError(f"{options.source} is not a run: only runs have a configuration")
     else:
-        program = program_at(options.source)
+        program = policy_at(options.source)
     if options.program:
         print(program)
     elif options.json:
@@ -85,9 +86,10 @@ def show(options: argparse.Namespace) -> None:
         _print_everything(program, about, tests)
 
 
-def _everything(program: Program, about: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
-    forms = {"effective": effective(program), "readable": readable(program)}
-    found: dict[str, Any] = {"program": str(program), **{name: str(form.program) for name, form in forms.items()}}
+def _everything(program: Program | Network, about: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {"program": str(program)}
+    forms = {} if isinstance(program, Network) else {"effective": effective(program), "readable": readable(program)}
+    found |= {name: str(form.program) for name, form in forms.items()}
     found["guarantees"] = {name: str(form.guarantee) for name, form in forms.items()}
     found["complexity"] = dataclasses.asdict(complexity(program))
     if about:
@@ -96,14 +98,14 @@ def _everything(program: Program, about: dict[str, Any], tests: list[dict[str, A
     return found
 
 
-def _print_everything(program: Program, about: dict[str, Any], tests: list[dict[str, Any]]) -> None:
+def _print_everything(program: Program | Network, about: dict[str, Any], tests: list[dict[str, Any]]) -> None:
     if about:
         spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
         status = STATUS_TEXT.get(about["status"], about["status"])
         print(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")
         print(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
     print(program)
-    print_program(program)
+    print_policy(program)
     for row in tests:
         where = f"# Test, {row['change']}, {row['task']}"
         odd = "" if row["is_own_variant"] else f" Variant: {row['variant']}."

@@ -12,9 +12,9 @@ from arz.analysis.replay import film
 from arz.assess import assess
 from arz.commands.common import (
     check_threads,
+    policy_at,
     print_json,
     print_tests,
-    program_at,
     refuse_existing,
     result_rows,
     returns,
@@ -23,6 +23,7 @@ from arz.commands.common import (
     with_prefix,
 )
 from arz.evaluate import STATUS, TEST_SEED, evaluate, fresh_episodes, record
+from arz.network import Network
 from arz.program import Program
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
@@ -49,7 +50,7 @@ def test(options: argparse.Namespace) -> None:
         if is_usual and not options.json:
             figure = figure or Path(options.source) / "test.png"
     else:
-        program = program_at(options.source)
+        program = policy_at(options.source)
         variant = _checked(task_of(program), given)
         results = assess(program, replace(task_of(program), **variant), **how)
     if figure:
@@ -105,7 +106,7 @@ def replay(options: argparse.Namespace) -> None:
             program, base = run.champion, run.config.task
         path = Path(options.output or Path(options.source) / "replay.gif")
     else:
-        program = program_at(options.source)
+        program = policy_at(options.source)
         base = task_of(program)
         path = Path(options.output or "replay.gif")
     strip = path.with_suffix(".png")
@@ -124,7 +125,9 @@ def replay(options: argparse.Namespace) -> None:
     print(f"Film: {path}. State, action and changes: {strip}")
 
 
-def _replay_cartpole(options: argparse.Namespace, program: Program, base: Cartpole, path: Path, strip: Path) -> None:
+def _replay_cartpole(
+    options: argparse.Namespace, program: Program | Network, base: Cartpole, path: Path, strip: Path
+) -> None:
     change = options.change or (base.change if base.change != "none" else "continuous")
     task = replace(base, change=change, parameters=NAMED[options.task or "all"])
     rows, ending, title = _episode(options, program, task)
@@ -132,7 +135,9 @@ def _replay_cartpole(options: argparse.Namespace, program: Program, base: Cartpo
     figures.save(figures.strip_figure(rows, title, x_limit=task.x_limit, ending=ending), strip)
 
 
-def _replay_quadruped(options: argparse.Namespace, program: Program, task: Quadruped, path: Path, strip: Path) -> None:
+def _replay_quadruped(
+    options: argparse.Namespace, program: Program | Network, task: Quadruped, path: Path, strip: Path
+) -> None:
     if options.change or options.task:
         raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
     rows, ending, title = _episode(options, program, task)
@@ -144,7 +149,7 @@ def _replay_quadruped(options: argparse.Namespace, program: Program, task: Quadr
 
 
 def _episode(
-    options: argparse.Namespace, program: Program, task: Cartpole | Quadruped
+    options: argparse.Namespace, program: Program | Network, task: Cartpole | Quadruped
 ) -> tuple[dict[str, Any], str, str]:
     """What happened in one test episode, how it ended, and what to call it."""
     key = fresh_episodes(1, first=options.episode)

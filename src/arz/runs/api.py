@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from arz.network import Network
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
@@ -30,7 +31,7 @@ def evolve(
     seed: int = 1,
     folder: str | Path | None = None,
     threads: int | None = None,
-    start: Program | None = None,
+    start: Program | Network | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Run:
     """Evolves programs until the budget of the configuration is spent.
@@ -49,7 +50,7 @@ def evolve(
     name = config if isinstance(config, str) else "custom"
     made = preset(config) if isinstance(config, str) else config
     if start is not None:
-        made = configs.for_start(made, start.memory)
+        made = configs.for_start(made, start.architecture if isinstance(start, Network) else start.memory)
     run = Run.create(made, seed=seed, folder=folder, preset=name, start=start)
     run.evolve(threads=threads, on_progress=on_progress)
     return run

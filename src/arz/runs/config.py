@@ -21,10 +21,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from arz.names import did_you_mean
+from arz.network import Architecture
 from arz.program import Memory
 from arz.runs.budget import Budget
+from arz.search.ars import ArsSettings
 from arz.search.evolution import SharedSettings
 from arz.search.nsga2 import Nsga2Settings
+from arz.search.ppo import PpoSettings
 from arz.search.regularized import Settings
 from arz.search.tuning import TuningSettings
 from arz.tasks import cartpole, quadruped
@@ -34,9 +37,54 @@ from arz.vary import Variation
 
 R = TypeVar("R")
 
+
+@dataclass(frozen=True)
+class Programs:
+    """Policies are programs; their memory and how they vary have tables of their own."""
+
+
+@dataclass(frozen=True)
+class Mlp:
+    """Policies are perceptrons.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    layers: tuple[int, ...] = (32, 32)
+    """The units of each hidden layer."""
+    activation: str = "tanh"
+    """Of the hidden layers: tanh or relu."""
+
+    def __post_init__(self) -> None:
+        _ = Architecture("mlp", 1, 1, self.layers, self.activation)
+
+
+@dataclass(frozen=True)
+class Lstm:
+    """Policies are a layer of long short-term memory and a linear one on top.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    units: int = 32
+    """Of the hidden layer."""
+
+    def __post_init__(self) -> None:
+        _ = Architecture("lstm", 1, 1, (self.units,))
+
+
 KINDS: dict[str, dict[str, type[Any]]] = {
     "task": {"cartpole": Cartpole, "quadruped": Quadruped},
-    "search": {"regularized": Settings, "nsga2": Nsga2Settings, "tuning": TuningSettings},
+    "policy": {"program": Programs, "mlp": Mlp, "lstm": Lstm},
+    "search": {
+        "regularized": Settings,
+        "nsga2": Nsga2Settings,
+        "tuning": TuningSettings,
+        "ars": ArsSettings,
+        "ppo": PpoSettings,
+    },
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
 
@@ -117,6 +165,7 @@ class Config:
     """Everything that decides the result of a run, but its seed."""
 
     task: Cartpole | Quadruped = field(default_factory=Cartpole)
+    policy: Programs | Mlp | Lstm = field(default_factory=Programs)
     memory: Registers = field(default_factory=Registers)
     variation: Variation = field(default_factory=lambda: Variation(max_cadfs=0))
     fitness: Fitness = field(default_factory=Fitness)
@@ -124,7 +173,7 @@ class Config:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        _ = self.registers  # refuses what is out of range
+        _ = self.architecture or self.registers  # refuses what is out of range
         has_hurdle = isinstance(self.search, Settings) and self.search.hurdle_episodes > 0
         if isinstance(self.task, Quadruped) and has_hurdle:
             raise ValueError("hurdle_episodes must be 0 for the quadruped: its objectives are not sums over episodes")
@@ -133,6 +182,22 @@ class Config:
             if name not in known:
                 hint = did_you_mean(str(name), known)
                 raise ValueError(f"objectives must be among {', '.join(known)} for this task, not {name!r}.{hint}")
+
+        if isinstance(self.policy, Programs) and isinstance(self.search, ArsSettings | PpoSettings):
+            kind = kind_of(self, "search")
+            raise ValueError(f"{kind} trains networks: the kind of the policy must be mlp or lstm")
+        if not isinstance(self.policy, Programs) and isinstance(self.search, TuningSettings):
+            raise ValueError("tuning is for programs; networks are trained by ars")
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """Of the networks, with what the task shows and wants; None where policies are programs."""
+        if isinstance(self.policy, Programs):
+            return None
+        sizes = (self.task.observations, self.task.actions)
+        if isinstance(self.policy, Mlp):
+            return Architecture("mlp", *sizes, self.policy.layers, self.policy.activation)
+        return Architecture("lstm", *sizes, (self.policy.units,))
 
     @property
     def registers(self) -> Memory:
@@ -197,18 +262,33 @@ def render(config: Config) -> str:
     return text
 
 
-def for_start(config: Config, start: Memory) -> Config:
-    """The configuration for a search that begins with a program of this memory.
+def for_start(config: Config, start: Memory | Architecture) -> Config:
+    """The configuration for a search that begins with a program of this memory, or a network of this architecture.
 
     Raises:
-        ValueError: such a program cannot do the task.
+        ValueError: such a policy cannot do the task, or the search is for the other kind.
     """
     wanted = (config.task.observations, config.task.actions)
     if (start.observations, start.actions) != wanted:
         given = f"{start.observations} observations and gives {start.actions} actions"
         raise ValueError(f"the start takes {given}, but the task wants {wanted[0]} and {wanted[1]}")
+    if isinstance(start, Architecture) == (config.architecture is None):
+        kinds = ("a network", "programs") if isinstance(start, Architecture) else ("a program", "networks")
+        raise ValueError(f"the start is {kinds[0]}, but the policies of this search are {kinds[1]}")
+    if isinstance(start, Architecture):
+        return replace(
+            config, policy=Lstm(*start.hidden) if start.kind == "lstm" else Mlp(start.hidden, start.activation)
+        )
     registers = {item.name: getattr(start, item.name) for item in fields(Registers)}
     return replace(config, memory=Registers(**registers))
+
+
+def with_policy(config: Config, kind: str) -> Config:
+    """The configuration with another kind of policy, of the sizes that the paper has for its search."""
+    policy = KINDS["policy"][kind]()
+    if isinstance(config.search, PpoSettings):
+        policy = Mlp((256, 256), "relu") if kind == "mlp" else Lstm(256)
+    return replace(config, policy=policy)
 
 
 def override(config: Config, changes: Mapping[str, Any]) -> Config:

@@ -23,11 +23,11 @@ Keys = NDArray[np.uint64]
 PROBE_LANES, PROBE_STEPS = 8, 64
 GLANCES = 16
 """So many steps tell whether a program looks at the observation."""
-GAZE = 120
-"""Steps of an episode on which the effect of start values is measured..."""
+GAZE, GAZE_STEPS = 8, 120
+"""Episodes on which the effect of start values is measured, and their steps..."""
 NUDGE = 1e-3
 """...when each changes by this much, one at a time..."""
-AT_ONCE = 256
+AT_ONCE = 128
 """...so many programs side by side."""
 LEAST_EFFECT, SMALL_EFFECT = 1e-6, 0.2
 """Start values with less effect on the actions than the first stay as they are; less than the second counts as it."""
@@ -99,40 +99,44 @@ class ProgramProblem:
         code = copies.core.arrays()[:3]
         return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(numbers)))
 
-    def units(self, genome: Batch, frozen: tuple[str, ...] = ()) -> NDArray[np.float64]:
-        """From the change of the actions, on the observations of an episode, when one start value changes a little.
+    def units(self, genome: Batch, tuned: tuple[str, ...] = ()) -> NDArray[np.float64]:
+        """From the change of the actions, on the observations of some episodes, when one start value changes a little.
 
-        Those of frozen registers, by name, are not to change.
+        What counts is the change in those steps in which there is any: numbers that matter only once something has
+        happened are as good as others. With a list of registers, or of rows of them, only these are to change.
 
         Raises:
             ValueError: there is no such register.
         """
-        is_frozen = np.zeros(self.memory.image_size, bool)
-        for name in frozen:
-            is_frozen[self.memory.image_slice(*self.memory.register(name))] = True
-        episode = streams.keys(0, "episode for units", [0])
-        columns = list(record(genome[0], self.task.easier(), episode).values())[: self.memory.observations]
-        seen = np.stack([column[0] for column in columns], axis=1)
-        shown = np.ascontiguousarray(seen[~np.isnan(seen).any(axis=1)][:GAZE, None, :])
+        is_free = np.full(self.memory.image_size, not tuned)
+        for name in tuned:
+            is_free[self.memory.image_part(name)] = True
+        task = self.task.shorter(GAZE_STEPS)
+        episodes = task.spread(streams.keys(0, "episodes for units", np.arange(GAZE)))
+        columns = list(record(genome[0], task, episodes).values())[: self.memory.observations]
+        seen = np.stack(columns, axis=2).swapaxes(0, 1)
+        is_seen = np.asarray(~np.isnan(seen).any(axis=2))
+        shown = np.ascontiguousarray(np.where(is_seen[..., None], seen, 0.0))
         values = self.numbers(genome)
         usual = self._actions(genome, shown)
         effects = np.zeros(values.shape[1])
-        free = np.flatnonzero(~is_frozen)
+        free = np.flatnonzero(is_free)
         for first in range(0, len(free), AT_ONCE):
             which = free[first : first + AT_ONCE]
             moved = np.repeat(values, len(which), axis=0)
             moved[np.arange(len(which)), which] += NUDGE
             change = self._actions(self.with_numbers(genome, moved), shown) - usual
-            effects[which] = np.sqrt(np.mean(np.nan_to_num(change, posinf=0.0, neginf=0.0) ** 2, axis=(1, 2))) / NUDGE
+            squares = np.mean(np.nan_to_num(change, posinf=0.0, neginf=0.0) ** 2, axis=3)[:, is_seen]
+            effects[which] = np.sqrt(squares.sum(axis=1) / np.maximum((squares > 0).sum(axis=1), 1)) / NUDGE
         matters = effects > LEAST_EFFECT
         units = np.zeros(len(effects))
         units[matters] = 1 / np.maximum(effects[matters], SMALL_EFFECT)
         return units / math.sqrt(max(int(matters.sum()), 1))
 
     def _actions(self, genomes: Batch, shown: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What they do [program, step, action], within what the motors can do."""
-        same = np.zeros(1, np.uint64)
-        actions = execute_batch(genomes, shown, keys=same, threads=self.threads)[:, :, 0, :]
+        """What they do [program, step, episode, action], within what the motors can do."""
+        same = np.zeros(shown.shape[1], np.uint64)
+        actions = execute_batch(genomes, shown, keys=same, threads=self.threads)
         return np.asarray(np.clip(actions, -self.task.most_action, self.task.most_action))
 
     def spread(self, episodes: Keys) -> Keys:

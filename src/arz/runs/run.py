@@ -19,16 +19,18 @@ from arz.assess import Assessment, assess
 from arz.evaluate import TEST_SEED
 from arz.interpreter import available_threads
 from arz.native import core
-from arz.parser import parse as parse_program
-from arz.policy import Policy
+from arz.network import Network
+from arz.policy import Policy, parse_policy
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
+from arz.runs.learning import check_extra, learn
 from arz.runs.session import Progress, Session, read_counters
 from arz.runs.store import RunError, Store
 from arz.search.evolution import Counters
 from arz.search.nsga2 import Front
+from arz.search.ppo import PpoSettings
 from arz.streams import MASK
 
 CHECKPOINT_SECONDS = 10.0
@@ -69,11 +71,11 @@ class Run:
         if not isinstance(text, str):
             raise store.damage("its start is not a program")
         try:
-            self.start = parse_program(text, "start") if text else None
+            self.start = parse_policy(text, "start") if text else None
         except ValueError:
             raise store.damage("its start is not a program") from None
-        if self.start is not None and self.start.memory != self.config.registers:
-            raise store.damage("its start has another memory than its programs")
+        if self.start is not None and not _fits(self.start, self.config):
+            raise store.damage("its start has another memory or size than its policies")
 
     # ---- making and opening ----
 
@@ -85,7 +87,7 @@ class Run:
         seed: int = 1,
         folder: str | Path | None = None,
         preset: str = "custom",
-        start: Program | None = None,
+        start: Program | Network | None = None,
     ) -> Run:
         """A new run in a new folder; in memory only, if there is none.
 
@@ -94,20 +96,22 @@ class Run:
             seed: what all random numbers come from.
             folder: where; it must not exist yet.
             preset: the name of the configuration, for people.
-            start: a program with which to begin, in place of random ones. Its memory must be the configuration's; see
-                `arz.runs.config.for_start`.
+            start: a program with which to begin, in place of random ones, or a network. Its memory, or its sizes, must
+                be the configuration's; see `arz.runs.config.for_start`.
 
         Raises:
             ValueError: something is out of range, or the folder exists.
         """
-        if start is not None and start.memory != config.registers:
-            raise ValueError(
-                f"the start has another memory, {start.memory}, than the configuration, {config.registers}"
-            )
+        if start is not None and not _fits(start, config):
+            has = start.architecture if isinstance(start, Network) else start.memory
+            wanted = config.architecture or config.registers
+            raise ValueError(f"the start does not fit the configuration: it has {has}, not {wanted}")
         if configs.parse(configs.render(config)) != config:
             raise ValueError("the configuration cannot be written and read back: are there odd characters in it?")
-        for name in getattr(config.search, "frozen", ()):
-            config.registers.register(name)  # refuses what is not there
+        for name in getattr(config.search, "tuned", ()):
+            config.registers.image_part(name)  # refuses what is not there
+        if isinstance(config.search, PpoSettings):
+            check_extra()
         if not 0 <= seed <= MASK:
             raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
         facts = {
@@ -191,8 +195,8 @@ class Run:
         return self._store.rows("individuals", "number")
 
     @property
-    def champion(self) -> Program:
-        """The best program so far, by its score on the selection episodes.
+    def champion(self) -> Program | Network:
+        """The best policy so far, by its score on the selection episodes.
 
         Raises:
             RunError: there is none yet.
@@ -200,7 +204,19 @@ class Run:
         found = self.champions
         if not found:
             raise RunError(f"{self.folder or 'the run'} has no champion yet: evolve it for longer with arz resume")
-        return parse_program(str(found[-1]["program"]), f"champion of {self.folder}")
+        return parse_policy(str(found[-1]["program"]), f"champion of {self.folder}")
+
+    @property
+    def program(self) -> Program:
+        """The champion, where policies are programs.
+
+        Raises:
+            RunError: there is none yet, or policies are networks.
+        """
+        found = self.champion
+        if isinstance(found, Network):
+            raise RunError(f"the policies of {self.folder or 'the run'} are networks, not programs")
+        return found
 
     def policy(self) -> Policy:
         """The champion as a policy."""
@@ -266,6 +282,8 @@ class Run:
             raise ValueError(f"expected to save every so many seconds, 0 or more, not every {checkpoint_seconds}")
         self._store.lock()
         used = available_threads() if threads is None else threads
+        if isinstance(self.config.search, PpoSettings):
+            return learn(self._store, self.config, self.seed, self.budget, self.target, used, on_progress, should_stop)
         session = Session(self._store, self.config, self.seed, self.budget, self.target, used, self.start)
         saved = time.monotonic()
         while True:
@@ -320,3 +338,10 @@ class Run:
             with self._store.transaction():
                 self._store.add_rows("tests", rows)
         return results
+
+
+def _fits(policy: Program | Network, config: Config) -> bool:
+    """Whether a policy is of the kind and size that a configuration searches."""
+    if isinstance(policy, Network):
+        return policy.architecture == config.architecture
+    return config.architecture is None and policy.memory == config.registers

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.native import core
-from arz.program import Batch, Memory, Program
+from arz.network import Network, NetworkBatch
+from arz.program import Batch, Program
 from arz.runs.budget import Budget
 from arz.runs.config import Config
 from arz.runs.lineage import Lineage
+from arz.runs.networks import NetworkProblem
 from arz.runs.problem import ProgramProblem
 from arz.runs.store import Store
+from arz.search.ars import Ars, ArsSettings
 from arz.search.evolution import Counters, Evolution, Life, Metrics
 from arz.search.nsga2 import Nsga2, Nsga2Settings
 from arz.search.regularized import Regularized, Settings
@@ -48,24 +51,13 @@ class Session:
         budget: Budget,
         target: float,
         threads: int,
-        start: Program | None = None,
+        start: Program | Network | None = None,
     ) -> None:
         self._store = store
         self._budget, self._target = budget, target
-        self._memory, self._names = config.registers, config.variation.names
+        self._config, self._names = config, config.variation.names
         limit = config.limits.lineage
-        problem = ProgramProblem(
-            self._memory,
-            config.variation,
-            config.task,
-            threads,
-            config.search.functional_cache,
-            config.fitness.objectives,
-            config.fitness.warm_up_objectives,
-            config.fitness.mutations,
-            config.fitness.sighted,
-        )
-        self._search = _search(problem, config, seed, None if start is None else Batch.pack([start]))
+        self._search = _search(config, seed, threads, start)
         self._fronts: list[dict[str, Any]] = []
         self._metrics: list[dict[str, Any]] = []
         self._champions: list[dict[str, Any]] = []
@@ -172,8 +164,8 @@ class Session:
                 raise self._store.damage(f"its checkpoint has an odd {name}")
         try:
             search.objectives, search.numbers = arrays["objectives"], arrays["numbers"]
-            search.population = _unpacked("population", arrays, self._memory)
-            search.champion = _unpacked("champion", arrays, self._memory)
+            search.population = _unpacked("population", arrays, self._config)
+            search.champion = _unpacked("champion", arrays, self._config)
             search.lives = _lives(arrays["lives"], search.counters, search.settings.islands)
             search.cache.restore(arrays["cache_keys"], arrays["cache_values"])
             extras = {name.removeprefix(EXTRA): array for name, array in arrays.items() if name.startswith(EXTRA)}
@@ -188,14 +180,37 @@ class Session:
             raise self._store.damage("its checkpoint contradicts itself")
 
 
-def _search(problem: ProgramProblem, config: Config, seed: int, start: Batch | None) -> Evolution[Batch]:
+def _search(config: Config, seed: int, threads: int, start: Program | Network | None) -> Evolution[Any]:
     """The search that a configuration asks for."""
-    if isinstance(config.search, Nsga2Settings):
-        return Nsga2(problem, config.search, seed, start=start)
-    if isinstance(config.search, TuningSettings):
-        return Tuning(problem, config.search, seed, start=start)
-    assert isinstance(config.search, Settings)
-    return Regularized(problem, config.search, seed, start=start)
+    problem: Any = _network_problem(config, threads) or _program_problem(config, threads)
+    begin: Batch | NetworkBatch | None = None
+    if start is not None:
+        begin = NetworkBatch.pack([start]) if isinstance(start, Network) else Batch.pack([start])
+    kinds = {Nsga2Settings: Nsga2, TuningSettings: Tuning, ArsSettings: Ars, Settings: Regularized}
+    made: Evolution[Any] = kinds[type(config.search)](problem, config.search, seed, start=begin)
+    return made
+
+
+def _program_problem(config: Config, threads: int) -> ProgramProblem:
+    return ProgramProblem(
+        config.registers,
+        config.variation,
+        config.task,
+        threads,
+        config.search.functional_cache,
+        config.fitness.objectives,
+        config.fitness.warm_up_objectives,
+        config.fitness.mutations,
+        config.fitness.sighted,
+    )
+
+
+def _network_problem(config: Config, threads: int) -> NetworkProblem | None:
+    if config.architecture is None:
+        return None
+    return NetworkProblem(
+        config.architecture, config.task, threads, config.fitness.objectives, sigma=config.variation.sigma
+    )
 
 
 def _lives(rows: NDArray[np.float64], count: Counters, islands: int) -> list[Life]:
@@ -253,12 +268,19 @@ RANKS = {
 PARTS = ("instructions", "lengths", "cadfs", "images")
 
 
-def _packed(name: str, batch: Batch | None) -> dict[str, NDArray[Any]]:
+def _packed(name: str, batch: Batch | NetworkBatch | None) -> dict[str, NDArray[Any]]:
+    if isinstance(batch, NetworkBatch):
+        return {f"{name}_images": batch.numbers}
     arrays: list[NDArray[Any]] = [] if batch is None else list(batch.core.arrays())
     return {f"{name}_{part}": array for part, array in zip(PARTS, arrays, strict=False)}
 
 
-def _unpacked(name: str, arrays: dict[str, NDArray[Any]], memory: Memory) -> Batch | None:
-    if f"{name}_cadfs" not in arrays:
+def _unpacked(name: str, arrays: dict[str, NDArray[Any]], config: Config) -> Batch | NetworkBatch | None:
+    if f"{name}_images" not in arrays:
         return None
+    if config.architecture is not None:
+        made = NetworkBatch(config.architecture, arrays[f"{name}_images"])
+        _ = made.core  # refuses what does not fit
+        return made
+    memory = config.registers
     return Batch(memory, core.batch(memory.native, *(arrays[f"{name}_{part}"] for part in PARTS)))

@@ -64,7 +64,7 @@ class CrossingProblem(Problem[G], Protocol):
         ...
 
 
-class TunableProblem(Problem[G], Protocol):
+class NumberedProblem(Problem[G], Protocol):
     """One whose genomes consist of a structure and numbers."""
 
     @property
@@ -80,12 +80,43 @@ class TunableProblem(Problem[G], Protocol):
         """The structure of one genome with each of these rows of numbers."""
         ...
 
-    def units(self, genome: G, frozen: tuple[str, ...], /) -> NDArray[np.float64]:
+
+class TunableProblem(NumberedProblem[G], Protocol):
+    """One that knows how much its numbers do."""
+
+    def units(self, genome: G, tuned: tuple[str, ...], /) -> NDArray[np.float64]:
         """How far the numbers of one genome move for its behaviour to change by 1.
 
-        0 for those that change nothing, or have one of the names that shall be left alone.
+        0 for those that change nothing; with a list of names, for all others too.
 
         Raises:
             ValueError: there is no such name.
+        """
+        ...
+
+
+class SeeingProblem(NumberedProblem[G], Protocol):
+    """One whose genomes all have one structure and look at the world through a shift and a scale.
+
+    Their numbers begin with what they subtract from each entry of what they see, and what they then multiply it by.
+    """
+
+    @property
+    def seen(self) -> int:
+        """How many entries they see."""
+        ...
+
+    @property
+    def structure(self) -> G:
+        """One genome."""
+        ...
+
+    def watch(
+        self, genomes: G, episodes: Keys, /
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """As `score`; and what each saw, added up in parts [genome, part, number].
+
+        A part has, for each entry, the sum of its differences from what is subtracted and the sum of their squares, and
+        how often it was seen.
         """
         ...

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
 from arz.search.problem import G, TunableProblem
 from arz.streams import keys
@@ -38,23 +39,23 @@ class TuningSettings(SharedSettings):
     """
 
     islands: int = 1
-    population: int = 80
+    population: int = 48
     episodes: int = 8
-    resample_every: int = 80
+    resample_every: int = 48
     restart_after: int = 0
-    select_every: int = 2000
+    select_every: int = 1000
     selection_episodes: int = 48
     cache: int = 0
     sample_spread: float = 0.1
     """By how much samples change what a program does at first: root mean square of the change of its actions."""
-    least_spread: float = 0.05
+    least_spread: float = 0.02
     """As a whole it never becomes less..."""
     most_spread: float = 0.3
     """...nor more than this; along each number it may."""
     importance: tuple[float, ...] = (1.0,)
     """How much each objective counts, in their order; those without a number do not."""
-    frozen: tuple[str, ...] = ()
-    """Registers whose start values stay as they are: a list such as m1, v2."""
+    tuned: tuple[str, ...] = ()
+    """Only these registers, or rows of them, change: a list such as s1, m0[0:12]. Without one, all that matter."""
 
     LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "population": 5}
 
@@ -68,10 +69,10 @@ class TuningSettings(SharedSettings):
         given = self.importance
         if not isinstance(given, tuple) or not given or not all(_is_number(value) for value in given):
             raise ValueError(f"importance must be a list of numbers, not {given!r}")
-        if isinstance(self.frozen, str):  # m1,m2 on a command line
-            object.__setattr__(self, "frozen", tuple(name.strip() for name in self.frozen.split(",")))
-        if not isinstance(self.frozen, tuple) or not all(isinstance(name, str) for name in self.frozen):
-            raise ValueError(f"frozen must be a list of registers, not {self.frozen!r}")
+        if isinstance(self.tuned, str):  # s1,m0 on a command line
+            object.__setattr__(self, "tuned", tuple(name.strip() for name in self.tuned.split(",")))
+        if not isinstance(self.tuned, tuple) or not all(isinstance(name, str) for name in self.tuned):
+            raise ValueError(f"tuned must be a list of registers, not {self.tuned!r}")
 
 
 def _is_number(value: object) -> bool:
@@ -203,7 +204,7 @@ class Tuning(Evolution[G]):
             if cloud is None:
                 group, drawn = self.problem.random(keys(self.seed, "random", numbers[here])), np.zeros((size, 0))
             else:
-                drawn = _normal(self.seed, numbers[here], len(cloud.centre))
+                drawn = normal_rows(self.seed, "sample", numbers[here], len(cloud.centre))
                 drawn[0] = 0.0  # the centre itself
                 group = self.problem.with_numbers(self._structure(island), cloud.places(drawn))
                 if self.start is None or cloud.generation:
@@ -229,7 +230,7 @@ class Tuning(Evolution[G]):
         return self.population.take(np.array([island * self.settings.population]))
 
     def _cloud(self, genome: G) -> Cloud:
-        units = self.problem.units(genome, self.settings.frozen)
+        units = self.problem.units(genome, self.settings.tuned)
         return Cloud.around(self.problem.numbers(genome)[0], units, self.settings.sample_spread)
 
     def _follow(self, island: int, objectives: Floats, genomes: G, draws: list[Floats]) -> NDArray[np.int64]:
@@ -274,13 +275,3 @@ class Tuning(Evolution[G]):
                 expected = self.problem.numbers(self._structure(island)).shape[1]
                 if len(cloud.centre) != expected:
                     raise ValueError("a cloud has another number of dimensions")
-
-
-def _normal(seed: int, numbers: NDArray[np.int64], dim: int) -> Floats:
-    """Draws [individual, number] that are nearly standard normal: sums of four uniform ones, each of 16 bits."""
-    indices = numbers[:, None] * dim + np.arange(dim)
-    bits = keys(seed, "sample", indices).reshape(indices.shape)
-    total = np.zeros(indices.shape)
-    for shift in (0, 16, 32, 48):
-        total += (bits >> np.uint64(shift)) & np.uint64(0xFFFF)
-    return (total - 2 * 0xFFFF) / (0x10000 * math.sqrt(4 / 12))

@@ -158,7 +158,7 @@ class Quadruped:
 
     def rollout(
         self,
-        programs: core.Batch,
+        programs: core.Batch | core.NetworkBatch,
         episodes: Keys,
         threads: int,
         *,
@@ -214,6 +214,10 @@ class Quadruped:
     def easier(self) -> Quadruped:
         """No leg breaks, so that all episodes are the same; and they are shorter."""
         return replace(self, leg="none", break_step=RANDOM, steps=min(self.steps, EASY_STEPS))
+
+    def shorter(self, steps: int) -> Quadruped:
+        """With fewer steps, among which the leg breaks."""
+        return replace(self, steps=min(self.steps, steps))
 
     @property
     def scoring(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ Keys = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How programs did in episodes: one row per program, one column per episode."""
+    """How policies did in episodes: one row per policy, one column per episode."""
 
     returns: NDArray[np.float64]
     """The sum of rewards."""
@@ -24,6 +24,8 @@ class Evaluation:
     """How many steps the episode lasted."""
     statuses: NDArray[np.uint8]
     """How it ended: the number of a `Status`; 0 if it was stopped, because its program was worth nothing."""
+    sums: NDArray[np.float64]
+    """Of networks: what they saw, in all steps, added up [network, part, number] (native/policies/network.hpp)."""
     distances: NDArray[np.float64] | None = None
     """How far forward it went (m), where that means something."""
 
@@ -94,6 +96,10 @@ class Task(Protocol):
 
     def easier(self) -> Self:
         """The task for beginners."""
+        ...
+
+    def shorter(self, steps: int) -> Self:
+        """The task with fewer steps, in which as much happens, where that saves time."""
         ...
 
     @property

@@ -1,0 +1,285 @@
+"""Methods side by side: from what is known of each run to tables and a figure.
+
+An `Entry` is one run: its scores on the test episodes, the same for all, what it cost and how it went. Entries
+can be kept as lines of JSON, so that a comparison can be repeated without the runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.analysis import figures, statistics
+from arz.analysis.statistics import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BEST = 5
+"""So many repeats count in the paper's protocol: those with the best search fitness."""
+ACROSS = ("evaluations", "steps", "seconds")
+COLOURS = (figures.BLACK, figures.ORANGE, figures.SKY, figures.GREEN, figures.BLUE, figures.VERMILION, figures.PURPLE)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run."""
+
+    method: str
+    seed: int
+    trained_on: str
+    """The variant of the task that it was trained on."""
+    tested_on: str
+    """What all tests share: runs with different tests cannot be compared."""
+    evaluations: int
+    steps: int
+    """Steps of the task that it took to find the champion and to the end of its budget."""
+    seconds: float
+    fitness: float
+    """Of the champion, on the selection episodes."""
+    episodes: int
+    """In each test."""
+    scores: dict[str, float]
+    """The mean return in each test."""
+    parameters: int
+    flops: int
+    curve: dict[str, list[float]]
+    """Evaluations, steps, seconds and the champion's score, over the run."""
+
+    @property
+    def worst(self) -> float:
+        """The score in the test that went worst."""
+        return min(self.scores.values())
+
+
+def to_lines(entries: Iterable[Entry]) -> str:
+    """Entries as lines of JSON."""
+    return "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
+
+
+def from_lines(text: str, source: str) -> list[Entry]:
+    """Entries from lines of JSON.
+
+    Raises:
+        ValueError: they are none.
+    """
+    known = {item.name for item in fields(Entry)}
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            given = json.loads(line)
+            if not isinstance(given, dict) or given.keys() != known:
+                raise ValueError("expected " + ", ".join(sorted(known)))
+            found.append(_checked(Entry(**given)))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{source}, line {number}: not an entry of a comparison ({error})") from None
+    return found
+
+
+def _checked(entry: Entry) -> Entry:
+    texts = (entry.method, entry.trained_on, entry.tested_on)
+    numbers = (entry.seed, entry.evaluations, entry.steps, entry.episodes, entry.parameters, entry.flops)
+    tables: Sequence[Any] = (entry.scores, entry.curve)
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(table, dict) for table in tables):
+        raise ValueError("a field is of another kind")
+    values = [*numbers, entry.seconds, entry.fitness, *entry.scores.values()]
+    lists = [value for values_ in entry.curve.values() for value in (values_ if isinstance(values_, list) else [None])]
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (*values, *lists)):
+        raise ValueError("a number is of another kind")
+    if not entry.scores or set(entry.curve) != {*ACROSS, "score"} or len({len(v) for v in entry.curve.values()}) > 1:
+        raise ValueError("there are no scores, or the curve is not what it should be")
+    return entry
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is known of a method."""
+
+    name: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """The scores [run, test]."""
+        return np.array([list(entry.scores.values()) for entry in self.entries])
+
+    def best(self, count: int = BEST) -> Method:
+        """The repeats with the best search fitness: the paper's protocol."""
+        return Method(self.name, tuple(sorted(self.entries, key=lambda entry: -entry.fitness)[:count]))
+
+    def score(self, test: str) -> Interval:
+        """The interquartile mean in one test."""
+        return statistics.bootstrap([entry.scores[test] for entry in self.entries])
+
+    @property
+    def overall(self) -> Interval:
+        """The interquartile mean over runs and tests."""
+        return statistics.bootstrap(self.table)
+
+    def success(self, least: float) -> Interval:
+        """The share of runs that have at least this score in every test."""
+        return statistics.share(sum(entry.worst >= least for entry in self.entries), len(self.entries))
+
+    def median(self, name: str) -> float:
+        """The median of a field."""
+        return float(np.median([getattr(entry, name) for entry in self.entries]))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two methods, by the mean over the tests of each run."""
+
+    first: str
+    second: str
+    superiority: float
+    """The probability that a run of the first is better."""
+    p: float
+    corrected: float
+    """By Holm, over all pairs."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods whose runs had the same tests.
+
+    Raises:
+        ValueError: there are no runs, or their tests differ.
+    """
+
+    methods: tuple[Method, ...]
+    least: float
+    """What counts as success: this score in every test."""
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], least: float) -> Comparison:
+        """The methods in the order in which they are met."""
+        if not entries:
+            raise ValueError("there is nothing to compare: name some runs")
+        tested = {(entry.tested_on, entry.episodes, tuple(entry.scores)) for entry in entries}
+        if len(tested) > 1:
+            shown = "; ".join(
+                sorted({f"{entry.method}: {entry.tested_on}, {entry.episodes} episodes" for entry in entries})
+            )
+            raise ValueError(f"runs with different tests cannot be compared ({shown})")
+        names = dict.fromkeys(entry.method for entry in entries)
+        methods = tuple(Method(name, tuple(e for e in entries if e.method == name)) for name in names)
+        for method in methods:
+            if len({(entry.seed, *entry.scores.values()) for entry in method.entries}) < len(method.entries):
+                raise ValueError(f"{method.name} has a run twice: the same seed and the same scores")
+        return cls(methods, least)
+
+    @property
+    def tests(self) -> list[str]:
+        """Their names."""
+        return list(self.methods[0].entries[0].scores)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """All pairs of methods with at least two runs each."""
+        several = [method for method in self.methods if len(method.entries) > 1]
+        means = {method.name: method.table.mean(axis=1) for method in several}
+        pairs = list(combinations(means, 2))
+        values = [statistics.mann_whitney(means[a], means[b]) for a, b in pairs]
+        corrected = statistics.holm(values)
+        return [
+            Pair(a, b, statistics.superiority(means[a], means[b]), p, holm)
+            for (a, b), p, holm in zip(pairs, values, corrected, strict=True)
+        ]
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all runs had about the same budget in steps of the task."""
+        steps = [entry.steps for method in self.methods for entry in method.entries]
+        return max(steps) <= 1.1 * min(steps)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per method and protocol, for CSV and JSON."""
+        found = []
+        for protocol, methods in self.protocols().items():
+            for method in methods:
+                row: dict[str, Any] = {"protocol": protocol, "method": method.name, "runs": len(method.entries)}
+                row |= _spelled("overall", method.overall) | _spelled("success", method.success(self.least))
+                for test in self.tests:
+                    row |= _spelled(test, method.score(test))
+                    row[f"{test} mean"] = float(np.mean([entry.scores[test] for entry in method.entries]))
+                row |= {name: method.median(name) for name in (*ACROSS, "parameters", "flops")}
+                found.append(row)
+        return found
+
+    def protocols(self) -> Mapping[str, Sequence[Method]]:
+        """All repeats, which is unbiased; and the best five, as in the paper."""
+        found: dict[str, Sequence[Method]] = {"all repeats": self.methods}
+        if any(len(method.entries) > BEST for method in self.methods):
+            found[f"best {BEST} by search fitness, as in the paper"] = [method.best() for method in self.methods]
+        return found
+
+
+def _spelled(name: str, interval: Interval) -> dict[str, float | None]:
+    return {
+        (name if part == "value" else f"{name} {part}"): None if math.isnan(number) else number
+        for part, number in asdict(interval).items()
+    }
+
+
+def figure(comparison: Comparison, title: str) -> Figure:
+    """Scores in each test, performance profiles, and curves against evaluations, steps and time."""
+    made = figures.new_figure(9.6, title)
+    grid = made.add_gridspec(2, 6)
+    colours = {method.name: COLOURS[k % len(COLOURS)] for k, method in enumerate(comparison.methods)}
+    _draw_scores(made.add_subplot(grid[0, :4]), comparison, colours)
+    _draw_profiles(made.add_subplot(grid[0, 4:]), comparison, colours)
+    for k, (across, label) in enumerate(zip(ACROSS, ("evaluations", "environment steps", "time (s)"), strict=True)):
+        _draw_curves(made.add_subplot(grid[1, 2 * k : 2 * k + 2]), comparison, across, label, colours)
+    lines = [made.axes[0].plot([], [], color=colour, linewidth=3, label=name)[0] for name, colour in colours.items()]
+    made.legend(handles=lines, loc="outside lower center", ncols=min(4, len(lines)), frameon=False)
+    return made
+
+
+def _draw_scores(panel: Any, comparison: Comparison, colours: Mapping[str, str]) -> None:
+    width = 0.8 / len(comparison.methods)
+    for k, method in enumerate(comparison.methods):
+        for at, test in enumerate(comparison.tests):
+            found, place = method.score(test), at + (k - (len(comparison.methods) - 1) / 2) * width
+            panel.bar(place, found.value, width * 0.9, color=colours[method.name], alpha=0.55)
+            if not math.isnan(found.low):
+                panel.plot([place, place], [found.low, found.high], color=colours[method.name], linewidth=2)
+            each = [entry.scores[test] for entry in method.entries]
+            panel.plot([place] * len(each), each, ".", color=figures.BLACK, markersize=3, alpha=0.6)
+    names = [test.replace("_", " ") for test in comparison.tests]
+    panel.set_xticks(range(len(names)), names, fontsize=9, rotation=25, ha="right")
+    panel.set_ylabel("mean return of a test  (bar: interquartile\nmean of the runs, line: 95 %, dot: a run)")
+    figures.plain(panel)
+
+
+def _draw_profiles(panel: Any, comparison: Comparison, colours: Mapping[str, str]) -> None:
+    every = np.concatenate([method.table.ravel() for method in comparison.methods])
+    thresholds = np.linspace(min(0.0, float(every.min())), max(1000.0, float(every.max())), 201)
+    for method in comparison.methods:
+        panel.plot(thresholds, statistics.profile(method.table, thresholds), color=colours[method.name], linewidth=2)
+    panel.set_xlabel("mean return of a test")
+    panel.set_ylabel("share of runs and tests with at least this")
+    panel.set_ylim(0, 1.02)
+    figures.plain(panel)
+
+
+def _draw_curves(panel: Any, comparison: Comparison, across: str, label: str, colours: Mapping[str, str]) -> None:
+    for method in comparison.methods:
+        for entry in method.entries:
+            marker = "o" if len(entry.curve["score"]) == 1 else None  # a line of one point would be invisible
+            style = {"color": colours[method.name], "linewidth": 1.2, "alpha": 0.7, "marker": marker, "markersize": 4}
+            panel.plot(entry.curve[across], entry.curve["score"], **style)
+    panel.set_xlabel(label)
+    if across == ACROSS[0]:
+        panel.set_ylabel("champion: mean return on the\nselection episodes of its own task")
+    positive = [value for m in comparison.methods for e in m.entries for value in e.curve[across] if value > 0]
+    if positive and max(positive) > 10 * min(positive):
+        panel.set_xscale("log")
+        panel.xaxis.minorticks_off()
+    figures.plain(panel)

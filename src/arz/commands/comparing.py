@@ -1,0 +1,135 @@
+"""`arz compare`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from arz import terminal
+from arz.analysis import comparison as comparisons
+from arz.analysis import figures
+from arz.analysis.comparison import ACROSS, Comparison, Entry, Method
+from arz.analysis.statistics import Interval
+from arz.commands.common import check_threads, print_json, refuse_existing
+from arz.runs.entries import entry_of
+from arz.runs.run import Run
+from arz.runs.store import is_run
+
+SUCCESS = {"cartpole": 900.0, "quadruped": 400.0}
+"""What counts as success in every test, if nothing else is said."""
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Puts methods side by side."""
+    check_threads(options.threads)
+    if not 1 <= options.episodes <= 1_000_000:
+        raise ValueError(f"--episodes must be 1 to 1000000, not {options.episodes}")
+    for path in (options.save, options.csv, options.figure):
+        refuse_existing(path)
+    found = [entry for source in options.sources for entry in _entries(source, options)]
+    least = options.success if options.success is not None else _usual_success(found)
+    made = Comparison.of(found, least)
+    if options.save:
+        Path(options.save).write_text(comparisons.to_lines(found))
+    if options.csv:
+        _write_csv(made, Path(options.csv))
+    if options.figure:
+        title = f"{len(found)} runs, {found[0].episodes} episodes in each test"
+        figures.save(comparisons.figure(made, title), Path(options.figure))
+    if options.json:
+        pairs = [vars(pair) for pair in made.pairs]
+        print_json({"success": least, "is_even": made.is_even, "methods": made.rows(), "pairs": pairs})
+        return
+    _print(made)
+
+
+def _entries(source: str, options: argparse.Namespace) -> list[Entry]:
+    """The runs that an argument names: PATH or LABEL=PATH; a path may have * in it."""
+    label, _, pattern = source.rpartition("=")
+    path = Path(pattern)
+    paths = [path] if path.exists() else sorted(Path().glob(pattern)) if not path.is_absolute() else []
+    if path.is_absolute() and not path.exists():
+        paths = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    if not paths:
+        raise ValueError(f"there is nothing at {pattern}")
+    found = []
+    for each in paths:
+        if each.is_file():
+            kept = comparisons.from_lines(each.read_text("utf-8"), str(each))
+            found += [Entry(**{**vars(entry), "method": label or entry.method}) for entry in kept]
+        elif is_run(each):
+            with Run.open(each) as run:
+                terminal.note(f"testing {each} ...", options.json)
+                found.append(
+                    entry_of(run, method=label, episodes=options.episodes, steps=options.steps, threads=options.threads)
+                )
+        else:
+            raise ValueError(f"{each} is neither a run nor a file that arz compare --save wrote")
+    return found
+
+
+def _usual_success(entries: list[Entry]) -> float:
+    is_cartpole = bool(entries) and "x_limit" in entries[0].tested_on
+    return SUCCESS["cartpole" if is_cartpole else "quadruped"]
+
+
+def _print(made: Comparison) -> None:
+    console = terminal.console()
+    for protocol, methods in made.protocols().items():
+        title = f"Interquartile mean of the mean returns, with its 95 % interval; {protocol}"
+        for group in dict.fromkeys(test.rpartition(" ")[0] for test in made.tests):
+            tests = [test for test in made.tests if test.rpartition(" ")[0] == group]
+            rows = [[method.name, *(_shown(method.score(test)) for test in tests)] for method in methods]
+            names = [test.rpartition(" ")[2] for test in tests]
+            console.print(terminal.table(f"{title}: {group}", ["method", *names], rows, text=("method",)))
+        console.print(_totals(made, methods, protocol))
+    if made.pairs:
+        rows = [
+            [pair.first, pair.second, f"{pair.superiority:.2f}", f"{pair.p:.2g}", f"{pair.corrected:.2g}"]
+            for pair in made.pairs
+        ]
+        columns = ["first", "second", "first is better (A12)", "p", "p (Holm)"]
+        console.print(terminal.table("Pairs of methods, all repeats", columns, rows, text=("first", "second")))
+    if not made.is_even:
+        print("Budgets differ by more than 10 %: --steps compares runs as they stood after so many steps of the task.")
+    if any(len(method.entries) == 1 for method in made.methods):
+        print("There is no interval for a method with one run: repeat it with other seeds.")
+
+
+def _totals(made: Comparison, methods: Sequence[Method], protocol: str) -> Any:
+    rows = []
+    for method in methods:
+        rate = method.success(made.least)
+        budget = [terminal.short(method.median(name)) for name in ACROSS[:2]]
+        rows.append(
+            [
+                method.name,
+                str(len(method.entries)),
+                _shown(method.overall),
+                f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%})",
+                *budget,
+                terminal.duration(method.median("seconds")),
+                *(f"{method.median(name):.0f}" for name in ("parameters", "flops")),
+            ]
+        )
+    success = f"{made.least:g} in every test"
+    columns = ["method", "runs", "all tests", success, "evaluations", "steps", "time", "parameters", "FLOPs"]
+    return terminal.table(f"All tests, and medians of what it took; {protocol}", columns, rows, text=("method",))
+
+
+def _shown(interval: Interval) -> str:
+    return f"{interval.value:.0f}" if math.isnan(interval.low) else str(interval)
+
+
+def _write_csv(made: Comparison, path: Path) -> None:
+    rows = made.rows()
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    print(f"Table: {path}", file=sys.stderr)

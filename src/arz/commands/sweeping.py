@@ -1,0 +1,120 @@
+"""`arz sweep`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from arz import terminal
+from arz.analysis import figures
+from arz.commands.common import print_json, with_prefix
+from arz.runs import config as configs
+from arz.runs.sweep import PAPER, Sweep, Tried
+
+INTERRUPTED = 130
+
+
+def sweep(options: argparse.Namespace) -> int:
+    """Tries a grid of settings, then repeats the best."""
+    if not 1 <= options.jobs <= 1024:
+        raise ValueError(f"--jobs must be 1 to 1024, not {options.jobs}")
+    if not 0 <= options.repeats <= 10_000:
+        raise ValueError(f"--repeats must be 0 to 10000, not {options.repeats}")
+    made = Sweep(_config(options), _grid(options), Path(options.output), options.seed, Path(options.preset).stem)
+    total = len(made.points)
+    with terminal.stoppable() as should_stop:
+
+        def say(tried: Tried) -> None:
+            terminal.note(f"{_named(tried.settings)}: {tried.score:.1f}", options.json)
+
+        terminal.note(f"{made.folder}: {total} points, {options.jobs} at a time. Ctrl-C stops and saves.", options.json)
+        found = made.run(jobs=options.jobs, on_done=say, should_stop=should_stop)
+        is_whole = len(found) == total
+        best = max(found, key=lambda tried: tried.score, default=None)
+        repeats: list[dict[str, Any]] = []
+        if is_whole and best is not None:
+            for seed, score, folder in made.repeat(
+                best.settings, options.repeats, jobs=options.jobs, should_stop=should_stop
+            ):
+                terminal.note(f"best again, seed {seed}: {score:.1f}", options.json)
+                repeats.append({"seed": seed, "score": score, "run": str(folder)})
+    figure = _draw(made, found)
+    if options.json:
+        rows = [{"settings": t.settings, "score": t.score, "run": str(t.folder)} for t in found]
+        print_json({"points": total, "tried": rows, "best": best.settings if best else None, "repeats": repeats})
+    else:
+        _print(made, found, best, repeats, figure)
+    if not is_whole or len(repeats) < options.repeats:
+        terminal.note("Stopped and saved. Go on with the same command.", options.json)
+        return INTERRUPTED
+    return 0
+
+
+def _config(options: argparse.Namespace) -> configs.Config:
+    base = configs.load(options.preset)
+    if options.policy is not None and configs.kind_of(base, "policy") != options.policy:
+        base = configs.with_policy(base, options.policy)
+    given = with_prefix(options, "field_")
+    values = {name: configs.parse_value(text) if isinstance(text, str) else text for name, text in given.items()}
+    if "budget" in given:
+        values["budget"] = given["budget"]
+    return configs.override(base, values)
+
+
+def _grid(options: argparse.Namespace) -> dict[str, tuple[Any, ...]]:
+    if not options.grid:
+        kind = configs.kind_of(configs.load(options.preset), "search")
+        if kind not in PAPER:
+            raise ValueError("a sweep needs a grid: --grid NAME=VALUE,VALUE,...")
+        return dict(PAPER[kind])
+    found: dict[str, tuple[Any, ...]] = {}
+    for text in options.grid:
+        name, equals, values = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name in found:
+            raise ValueError(f"--grid takes NAME=VALUE,VALUE,..., each name once, not {text!r}")
+        found[name] = tuple(configs.parse_value(value.strip()) for value in values.split(","))
+    return found
+
+
+def _named(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items())
+
+
+def _draw(made: Sweep, found: list[Tried]) -> Path | None:
+    """A map of the scores, where the grid has two names."""
+    if len(made.grid) != 2 or not found:
+        return None
+    path = made.folder / "sweep.png"
+    scores = {tuple(tried.settings.values()): tried.score for tried in found}
+    figures.save(figures.heat_figure(made.grid, scores, f"{made.folder}: champion's score on selection episodes"), path)
+    return path
+
+
+def _print(
+    made: Sweep, found: list[Tried], best: Tried | None, repeats: list[dict[str, Any]], figure: Path | None
+) -> None:
+    names = list(made.grid)
+    console = terminal.console()
+    if len(names) == 2:
+        scores = {tuple(tried.settings.values()): f"{tried.score:.0f}" for tried in found}
+        rows = [[str(a), *(scores.get((a, b), "") for b in made.grid[names[1]])] for a in made.grid[names[0]]]
+        columns = [f"{names[0]} \\ {names[1]}", *map(str, made.grid[names[1]])]
+    else:
+        ordered = sorted(found, key=lambda tried: -tried.score)
+        rows = [[*map(str, tried.settings.values()), f"{tried.score:.0f}"] for tried in ordered]
+        columns = [*names, "score"]
+    console.print(terminal.table("Champion's score on the selection episodes", columns, rows))
+    if best is not None:
+        print(f"Best: {_named(best.settings)}: {best.score:.1f} ({best.folder})")
+    if repeats:
+        console.print(
+            terminal.table(
+                "The best again",
+                ["seed", "score", "run"],
+                [[str(r["seed"]), f"{r['score']:.0f}", r["run"]] for r in repeats],
+            )
+        )
+    if figure is not None:
+        print(f"Figure: {figure}")

@@ -1,0 +1,272 @@
+"""Neural networks as policies: what programs are compared with.
+
+An `Architecture` is a perceptron (`mlp`) or a layer of long short-term memory with a linear layer on top
+(`lstm`). A `Network` is one with its numbers; like a program it is a text that a person can read, and nothing in it is
+ever run as code. The native core runs them over lanes, through the same rollout as programs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.native import core
+
+Floats = NDArray[np.float64]
+
+HEAD = "[network]"
+"""How the text of a network begins."""
+KINDS = ("mlp", "lstm")
+ACTIVATIONS = ("tanh", "relu")
+HEAD_FIELDS = {"kind", "observations", "actions", "hidden", "activation"}
+MAX_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A kind of network and its sizes.
+
+    Raises:
+        ValueError: a size is out of range.
+    """
+
+    kind: str
+    observations: int
+    actions: int
+    hidden: tuple[int, ...]
+    """The units of each hidden layer; of an LSTM, of its only one."""
+    activation: str = "tanh"
+    """Of the hidden layers of a perceptron."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
+        if self.activation not in ACTIVATIONS or (self.kind == "lstm" and self.activation != "tanh"):
+            raise ValueError(f"activation must be tanh or, for an mlp, relu, not {self.activation!r}")
+        for value in (self.observations, self.actions, *self.hidden):
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
+                raise ValueError(f"the size of a layer must be a whole number above 0, not {value!r}")
+        _ = self.native
+
+    @cached_property
+    def native(self) -> core.NetworkShape:
+        """For the native core."""
+        return core.network_shape(
+            self.kind == "lstm", self.activation == "relu", self.observations, self.actions, list(self.hidden)
+        )
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[int, ...]]:
+        """The names and shapes of its numbers, in their order.
+
+        `shift` is subtracted from the observation, which is then multiplied by `scale`. The rows of an LSTM's layer
+        are input gates, forget gates, candidates and output gates.
+        """
+        found: dict[str, tuple[int, ...]] = {"shift": (self.observations,), "scale": (self.observations,)}
+        inputs = self.observations
+        if self.kind == "lstm":
+            units = self.hidden[0]
+            found |= {"input": (4 * units, inputs), "recurrent": (4 * units, units), "gate_bias": (4 * units,)}
+            inputs = units
+        else:
+            for layer, units in enumerate(self.hidden, 1):
+                found |= {f"weights{layer}": (units, inputs), f"bias{layer}": (units,)}
+                inputs = units
+        return found | {"output": (self.actions, inputs), "output_bias": (self.actions,)}
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return int(self.native.size)
+
+    @property
+    def fixed(self) -> int:
+        """How many of them, at the beginning, only describe the observation."""
+        return 2 * self.observations
+
+    @property
+    def parameters(self) -> int:
+        """How many are trained, biases among them; the paper counts matrices only."""
+        return self.size - self.fixed
+
+    @property
+    def matrix_parameters(self) -> int:
+        """As the paper counts them: the entries of matrices."""
+        return sum(int(np.prod(shape)) for shape in self.parts.values() if len(shape) == 2)
+
+    def split(self, numbers: Floats) -> dict[str, Floats]:
+        """The numbers of a network by name."""
+        found, first = {}, 0
+        for name, shape in self.parts.items():
+            size = int(np.prod(shape))
+            found[name] = numbers[first : first + size].reshape(shape)
+            first += size
+        return found
+
+    def blank(self) -> Floats:
+        """All numbers zero, and the observation as it is."""
+        numbers = np.zeros(self.size)
+        numbers[self.observations : self.fixed] = 1.0
+        return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """An architecture with its numbers.
+
+    Raises:
+        ValueError: there are more or fewer than it has, or one is not finite.
+    """
+
+    architecture: Architecture
+    numbers: Floats
+
+    def __post_init__(self) -> None:
+        if self.numbers.shape != (self.architecture.size,):
+            raise ValueError(f"expected {self.architecture.size} numbers, got an array of shape {self.numbers.shape}")
+        if not np.isfinite(self.numbers).all():
+            raise ValueError("the numbers of a network must be finite")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Network):
+            return NotImplemented
+        return self.architecture == other.architecture and self.numbers.tobytes() == other.numbers.tobytes()
+
+    def __hash__(self) -> int:
+        return hash((self.architecture, self.numbers.tobytes()))
+
+    @property
+    def observations(self) -> int:
+        """How many numbers it sees."""
+        return self.architecture.observations
+
+    @property
+    def actions(self) -> int:
+        """How many it gives."""
+        return self.architecture.actions
+
+    @cached_property
+    def packed(self) -> core.NetworkBatch:
+        """For the native core."""
+        return NetworkBatch.pack([self]).core
+
+    def __str__(self) -> str:
+        architecture = self.architecture
+        lines = [HEAD, f'kind = "{architecture.kind}"', f"observations = {architecture.observations}"]
+        lines += [f"actions = {architecture.actions}", f"hidden = {list(architecture.hidden)}"]
+        lines += [f'activation = "{architecture.activation}"', "", "[numbers]"]
+        for name, part in architecture.split(self.numbers).items():
+            rows = ", ".join(map(repr, part.tolist())) if part.ndim == 1 else ",\n  ".join(map(repr, part.tolist()))
+            lines.append(f"{name} = [{rows}]")
+        return "\n".join(lines) + "\n"
+
+    @classmethod
+    def parse(cls, text: str, source: str = "network") -> Network:
+        """A network from its text.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            tables = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise ValueError(f"{source}: {error}") from None
+        head, given = tables.get("network"), tables.get("numbers")
+        if tables.keys() != {"network", "numbers"} or not isinstance(head, dict) or not isinstance(given, dict):
+            raise ValueError(f"{source}: expected the tables [network] and [numbers]")
+        if head.keys() != HEAD_FIELDS or not isinstance(head["hidden"], list):
+            raise ValueError(f"{source}: [network] must say {', '.join(sorted(HEAD_FIELDS))}; hidden is a list")
+        try:
+            architecture = Architecture(**{**head, "hidden": tuple(head["hidden"])})
+            if given.keys() != architecture.parts.keys():
+                raise ValueError(f"[numbers] must have {', '.join(architecture.parts)}")
+            parts = []
+            for name, shape in architecture.parts.items():
+                part = np.array(given[name])
+                if part.shape != shape or part.dtype.kind not in "fi":
+                    raise ValueError(f"{name} must be numbers of shape {shape}")
+                parts.append(part.astype(np.float64).ravel())
+            return cls(architecture, np.concatenate(parts))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{source}: {error}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Network:
+        """A network from a file.
+
+        Raises:
+            ValueError: it is none.
+            OSError: it cannot be read.
+        """
+        with Path(path).open("rb") as file:
+            return cls.decode(file.read(MAX_BYTES + 1), str(path))
+
+    @classmethod
+    def decode(cls, data: bytes, source: str) -> Network:
+        """A network from the bytes of its text."""
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"{source}: a network has at most {MAX_BYTES} bytes")
+        try:
+            return cls.parse(data.decode("utf-8-sig"), source)
+        except UnicodeDecodeError:
+            raise ValueError(f"{source}: expected text in UTF-8, found other bytes") from None
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkBatch:
+    """Many networks of one architecture: what a search holds and hands over."""
+
+    architecture: Architecture
+    numbers: Floats
+    """[network, number]"""
+
+    @classmethod
+    def pack(cls, networks: Sequence[Network]) -> NetworkBatch:
+        """These networks.
+
+        Raises:
+            ValueError: there is none, or their architectures differ.
+        """
+        if len({network.architecture for network in networks}) != 1:
+            raise ValueError("expected networks of one architecture")
+        return cls(networks[0].architecture, np.stack([network.numbers for network in networks]))
+
+    @cached_property
+    def core(self) -> core.NetworkBatch:
+        """For the native core."""
+        return core.network_batch(self.architecture.native, np.ascontiguousarray(self.numbers))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, index: int) -> Network:
+        return Network(self.architecture, self.numbers[index].copy())
+
+    def __add__(self, other: NetworkBatch) -> NetworkBatch:
+        return NetworkBatch(self.architecture, np.concatenate([self.numbers, other.numbers]))
+
+    def take(self, indices: NDArray[np.int64]) -> NetworkBatch:
+        """Those at these positions."""
+        return NetworkBatch(self.architecture, self.numbers[indices])
+
+
+class NetworkInterpreter:
+    """A network that runs in some lanes, step by step; with the members of a program's `Interpreter`."""
+
+    def __init__(self, network: Network, lanes: int) -> None:
+        self.lanes = lanes
+        self._stepper = core.NetworkStepper(network.packed, 0, lanes)
+
+    def reset_lane(self, lane: int, key: int) -> None:
+        """Starts an episode anew in one lane."""
+        self._stepper.reset_lane(lane, key)
+
+    def act(self, observations: Floats) -> Floats:
+        """The actions [lane, entry] for observations [lane, entry]."""
+        return self._stepper.act(observations)

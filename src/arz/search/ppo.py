@@ -1,0 +1,42 @@
+"""The settings of Proximal Policy Optimization. `baselines/ppo.py` trains; here is only what a configuration says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arz.search.evolution import SharedSettings
+
+
+@dataclass(frozen=True)
+class PpoSettings(SharedSettings):
+    """How to train. What is not said here is as Stable-Baselines3 has it.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    islands: int = 1
+    population: int = 2
+    restart_after: int = 0
+    cache: int = 0
+    select_every: int = 4
+    """After this many iterations the network is tried as champion."""
+    selection_episodes: int = 48
+    sequence: int = 1024
+    """Steps of each environment between two updates: the paper's collect sequence length."""
+    learning_rate: float = 5e-4
+    """How fast it learns."""
+    entropy: float = 0.0
+    """How much the entropy of the actions counts."""
+    environments: int = 8
+    """Episodes side by side."""
+
+    LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "sequence": 2, "environments": 1}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.learning_rate < 1e6:
+            raise ValueError(f"learning_rate must be above 0, not {self.learning_rate}")
+        if not 0 <= self.entropy < 1e6:
+            raise ValueError(f"entropy must be 0 or more, not {self.entropy}")

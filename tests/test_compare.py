@@ -1,0 +1,177 @@
+"""Methods side by side: what is said follows from the runs, and what cannot be compared gets a sentence."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arz
+from arz.analysis import comparison, statistics
+from arz.analysis.comparison import Comparison, Entry
+from arz.cli import main
+from arz.runs.entries import entry_of
+from tests.runs_support import small
+
+TESTS = ("sudden all", "continuous all")
+
+
+def entry(method: str = "a", seed: int = 1, scores: tuple[float, float] = (700.0, 800.0), **changes: Any) -> Entry:
+    curve = {name: [1.0, 2.0] for name in ("evaluations", "steps", "seconds", "score")}
+    made = Entry(
+        method, seed, "all", "{}", 10, 1000, 1.0, sum(scores), 5, dict(zip(TESTS, scores, strict=True)), 3, 4, curve
+    )
+    return replace(made, **changes)
+
+
+def many() -> list[Entry]:
+    draws = np.random.default_rng(1)
+    return [
+        entry(method, seed, tuple(draws.normal(mean, 50, 2).round(2)))
+        for method, mean in (("a", 700), ("b", 900), ("c", 910))
+        for seed in range(8)
+    ]
+
+
+def test_numbers_are_those_of_the_statistics() -> None:
+    made = Comparison.of(many(), 850.0)
+    tables = {method.name: method.table for method in made.methods}
+    assert list(tables) == ["a", "b", "c"]
+    assert made.methods[0].overall == statistics.bootstrap(tables["a"])
+    assert made.methods[1].score(TESTS[1]) == statistics.bootstrap(tables["b"][:, 1])
+    hits = int((tables["b"].min(axis=1) >= 850).sum())
+    assert made.methods[1].success(850.0) == statistics.share(hits, 8)
+    pair = made.pairs[0]
+    means = [tables[name].mean(axis=1) for name in "ab"]
+    assert (pair.first, pair.second) == ("a", "b")
+    assert pair.p == statistics.mann_whitney(*means)
+    assert [p.corrected for p in made.pairs] == statistics.holm([p.p for p in made.pairs])
+    assert pair.superiority < 0.1
+
+
+def test_both_protocols_stand_side_by_side() -> None:
+    made = Comparison.of(many(), 850.0)
+    every, best = made.protocols().values()
+    assert [len(method.entries) for method in every] == [8, 8, 8]
+    assert [len(method.entries) for method in best] == [5, 5, 5]
+    dropped = {e.fitness for e in every[0].entries if e not in best[0].entries}
+    assert max(dropped) <= min(e.fitness for e in best[0].entries)
+    assert best[0].overall.value >= every[0].overall.value
+    few = Comparison.of([entry(seed=seed, scores=(seed, seed)) for seed in range(3)], 0.0)
+    assert list(few.protocols()) == ["all repeats"]
+
+
+def test_entries_are_lines(tmp_path: Path) -> None:
+    assert comparison.from_lines(comparison.to_lines(many()), "x") == many()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 1: not an entry"),
+        ("[]", "not an entry"),
+        (json.dumps({**vars(entry()), "more": 1}), "not an entry"),
+        (json.dumps({**vars(entry()), "scores": {}}), "there are no scores"),
+        (json.dumps({**vars(entry()), "seed": "1"}), "a number is of another kind"),
+        (json.dumps({**vars(entry()), "curve": {"steps": [1]}}), "curve is not what it should be"),
+        (json.dumps({**vars(entry()), "method": 3}), "a field is of another kind"),
+        ("[" * 100_000, "not an entry"),
+    ],
+)
+def test_odd_lines_get_a_sentence(line: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        comparison.from_lines(line, "file")
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([], "nothing to compare"),
+        ([entry(), entry("b", tested_on="other")], "different tests cannot be compared"),
+        ([entry(), entry("b", episodes=6)], "different tests cannot be compared"),
+        ([entry(), entry()], "has a run twice"),
+    ],
+)
+def test_what_cannot_be_compared_gets_a_sentence(entries: list[Entry], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Comparison.of(entries, 900.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("compare")
+    for seed in (1, 2):
+        arz.evolve(small("1200"), seed=seed, folder=made / f"program-{seed}").close()
+        ars = arz.preset("ars-cartpole", population=7, top=2, episodes=4, select_every=14, steps=300, budget="42")
+        arz.evolve(ars, seed=seed, folder=made / f"lstm-{seed}").close()
+    arz.evolve(small("10"), folder=made / "empty").close()
+    quadruped = arz.preset("ars-quadruped", population=5, top=2, episodes=4, select_every=5, steps=50, budget="10")
+    arz.evolve(quadruped, folder=made / "quadruped").close()
+    return made
+
+
+def test_the_command_compares_runs(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = [f"ARZ={folder}/program-*", f"{folder}/lstm-*"]
+    files = ["--save", f"{tmp_path}/kept.jsonl", "--csv", f"{tmp_path}/table.csv", "--figure", f"{tmp_path}/x.png"]
+    assert main(["compare", *sources, "--episodes", "8", *files]) == 0
+    said = capsys.readouterr().out
+    assert "ARS+LSTM [all, continuous]" in said
+    assert "4640" in said
+    assert "Budgets differ" in said
+    assert (tmp_path / "x.png").stat().st_size > 10_000
+    with (tmp_path / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["ARZ", "ARS+LSTM [all, continuous]"]
+    with arz.Run.open(folder / "program-1") as run:
+        expected = entry_of(run, method="ARZ", episodes=8)
+        tests = {f"{t.change} {t.task}": round(t.mean, 2) for t in arz.assess(run.program, run.config.task, episodes=8)}
+    assert expected.scores == tests
+    kept = comparison.from_lines((tmp_path / "kept.jsonl").read_text(), "kept")
+    assert kept[0] == expected
+    assert main(["compare", f"{tmp_path}/kept.jsonl", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["methods"][0]["overall"] == pytest.approx(float(rows[0]["overall"]))
+    assert main(["compare", f"{tmp_path}/kept.jsonl", "--csv", f"{tmp_path}/table.csv"]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_runs_can_be_looked_at_as_they_stood(folder: Path) -> None:
+    with arz.Run.open(folder / "program-1") as run:
+        whole, steps = entry_of(run, episodes=4), run.metrics["steps"]
+        half = entry_of(run, episodes=4, steps=int(steps[len(steps) // 2]))
+    assert half.steps == steps[len(steps) // 2] < whole.steps
+    assert half.fitness <= whole.fitness
+    assert half.curve["steps"][-1] == half.steps
+
+
+def test_one_run_has_no_interval(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", f"{folder}/program-1", "--episodes", "4"]) == 0
+    said = capsys.readouterr().out
+    assert "There is no interval for a method with one run" in said
+    assert "nan" not in said
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        (["program-1", "quadruped"], "different tests cannot be compared"),
+        (["empty"], "has no champion yet"),
+        (["nowhere-*"], "there is nothing at"),
+        (["."], "is neither a run nor a file"),
+        (["program-1", "--episodes", "0"], "--episodes must be"),
+        (["program-1", "--steps", "1"], "has no champion after 1 steps"),
+        (["program-1", "program-1"], "has a run twice"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    folder: Path, sources: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [source if source[:1] in "-0123456789" else f"{folder}/{source}" for source in sources]
+    assert main(["compare", *named, *([] if "--episodes" in sources else ["--episodes", "4"])]) == 2
+    said = capsys.readouterr().err
+    assert message in said.splitlines()[-1]
