@@ -313,7 +313,8 @@ ROLLOUT_TASK = Cartpole(actuator_noise=True, noise_sigma=0.2, steps=400)
 def one_by_one(memory: Memory) -> Evaluation:
     parts = [evaluate(assorted(memory), ROLLOUT_TASK, [episode], threads=1) for episode in fresh_episodes(70).tolist()]
     columns = ([getattr(part, column) for part in parts] for column in COLUMNS)
-    return Evaluation(*(np.concatenate(column, axis=1) for column in columns), sums=np.zeros((0, 1, 0)))
+    returns, lengths, statuses = (np.concatenate(column, axis=1) for column in columns)
+    return Evaluation(returns, lengths, statuses, np.zeros((0, 1, 0)))
 
 
 @pytest.mark.parametrize("memory", MEMORIES, ids=memory_id)
