@@ -115,6 +115,8 @@ DOORS: dict[str, set[str]] = {
         "network",
         "policy",
         "program",
+        "runs",
+        "runs.config",
         "runs.run",
         "runs.store",
         "simplify",

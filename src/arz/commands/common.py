@@ -19,6 +19,8 @@ from arz.evaluate import TEST_SEED
 from arz.network import Network
 from arz.policy import load_policy, read_policy
 from arz.program import Program
+from arz.runs import config as configs
+from arz.runs.config import Config
 from arz.runs.run import Run
 from arz.runs.store import RunError
 from arz.simplify import readable
@@ -32,6 +34,15 @@ LINE = 120
 def with_prefix(options: argparse.Namespace, prefix: str) -> dict[str, Any]:
     """The options whose names begin so, without that beginning."""
     return {name.removeprefix(prefix): value for name, value in vars(options).items() if name.startswith(prefix)}
+
+
+def with_fields(config: Config, options: argparse.Namespace) -> Config:
+    """The configuration with those fields changed that options name."""
+    given = with_prefix(options, "field_")
+    values = {name: configs.parse_value(text) if isinstance(text, str) else text for name, text in given.items()}
+    if "budget" in given:
+        values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
+    return configs.override(config, values)
 
 
 def run_folder(name: str) -> Path:

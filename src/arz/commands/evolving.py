@@ -20,7 +20,7 @@ from arz.commands.common import (
     returns,
     run_folder,
     summary,
-    with_prefix,
+    with_fields,
 )
 from arz.network import Network
 from arz.program import Program
@@ -48,11 +48,7 @@ def train(options: argparse.Namespace) -> int:
 
 def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     """A new run with some fields of a configuration changed."""
-    given = with_prefix(options, "field_")
-    values = {name: configs.parse_value(text) if isinstance(text, str) else text for name, text in given.items()}
-    if "budget" in given:
-        values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
-    config = configs.override(base, values)
+    config = with_fields(base, options)
     start = None
     if options.start is not None:
         start = _start(options.start)

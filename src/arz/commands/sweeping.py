@@ -8,7 +8,7 @@ from typing import Any
 
 from arz import terminal
 from arz.analysis import figures
-from arz.commands.common import print_json, with_prefix
+from arz.commands.common import print_json, with_fields
 from arz.runs import config as configs
 from arz.runs.sweep import PAPER, Sweep, Tried
 
@@ -55,11 +55,7 @@ def _config(options: argparse.Namespace) -> configs.Config:
     base = configs.load(options.preset)
     if options.policy is not None and configs.kind_of(base, "policy") != options.policy:
         base = configs.with_policy(base, options.policy)
-    given = with_prefix(options, "field_")
-    values = {name: configs.parse_value(text) if isinstance(text, str) else text for name, text in given.items()}
-    if "budget" in given:
-        values["budget"] = given["budget"]
-    return configs.override(base, values)
+    return with_fields(base, options)
 
 
 def _grid(options: argparse.Namespace) -> dict[str, tuple[Any, ...]]:
