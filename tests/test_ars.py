@@ -270,6 +270,31 @@ def test_programs_are_not_trained_and_networks_not_tuned(tmp_path: Path) -> None
             arz.preset(path)
 
 
+def test_a_file_says_what_is_trained_and_the_method_must_be_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('[policy]\nkind = "mlp"\nlayers = [5]\n[search]\nkind = "ars"\n')
+    assert main(["train", "ppo", "--task", str(path), "--output", str(tmp_path / "run")]) == 2
+    assert "asks for another search, ars" in capsys.readouterr().err
+    small_ones = ["--population", "3", "--top", "1", "--episodes", "2", "--select-every", "3", "--budget", "6"]
+    options = ["--quiet", "--no-test", "--output", str(tmp_path / "run")]
+    assert main(["train", "ars", "--task", str(path), *small_ones, *options]) == 0
+    with arz.Run.open(tmp_path / "run") as run:
+        assert isinstance(run.champion, Network)
+        assert run.champion.architecture.hidden == (5,)
+
+
+def test_a_new_life_has_no_parents() -> None:
+    made = search(restart_after=17, restart_improvement=1e9)
+    lives: dict[int, list[int]] = {}
+    for _ in range(6):
+        births, _ = made.advance()
+        lives.setdefault(int(births.lives[0]), []).append(int(births.parents[0]))
+    assert len(lives) > 1
+    assert all(parents[0] == -1 for parents in lives.values())
+
+
 @pytest.mark.parametrize("name", ["centre", "sight", "count"])
 def test_odd_checkpoints_are_refused(name: str) -> None:
     made = search()

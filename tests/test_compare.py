@@ -79,6 +79,8 @@ def test_entries_are_lines(tmp_path: Path) -> None:
         (json.dumps({**vars(entry()), "scores": {}}), "there are no scores"),
         (json.dumps({**vars(entry()), "seed": "1"}), "a number is of another kind"),
         (json.dumps({**vars(entry()), "curve": {"steps": [1]}}), "curve is not what it should be"),
+        (json.dumps({**vars(entry()), "steps": 10**400}), "too large"),
+        (json.dumps({**vars(entry()), "scores": {"a": float("nan")}}), "too large, or none"),
         (json.dumps({**vars(entry()), "method": 3}), "a field is of another kind"),
         ("[" * 100_000, "not an entry"),
     ],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import arz
 from arz.cli import main
+from arz.native import BUILDS, core, load
 from arz.network import Architecture, Network, NetworkBatch, NetworkInterpreter
 from arz.policy import load_policy
 from arz.tasks.task import Task
@@ -24,6 +25,7 @@ SHAPES = [
     Architecture("mlp", 5, 13, (7, 33, 2)),
     Architecture("lstm", 37, 12, (32,)),
     Architecture("lstm", 4, 1, (3,)),
+    Architecture("lstm", 4, 1, (1,)),
     Architecture("lstm", 2, 5, (33,)),
 ]
 TASKS: list[Task] = [arz.Cartpole(), arz.Quadruped(steps=120)]
@@ -214,3 +216,18 @@ def test_the_costs_are_the_papers() -> None:
         (9216, 18432),
         (4640, 9280),
     ]
+
+
+@pytest.mark.skipif("x86-64-v3" not in core.INSTRUCTION_SET, reason="this processor runs the baseline build only")
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_all_builds_give_the_same_bits(shape: Architecture) -> None:
+    network = random_network(shape, 5)
+    seen = np.random.default_rng(6).normal(size=(30, 2, shape.observations))
+    results = []
+    for name in BUILDS:
+        build = load(name)
+        sizes = (shape.kind == "lstm", shape.activation == "relu", shape.observations, shape.actions)
+        batch = build.network_batch(build.network_shape(*sizes, list(shape.hidden)), network.numbers[None])
+        stepper = build.NetworkStepper(batch, 0, 2)
+        results.append([stepper.act(np.ascontiguousarray(rows)).tobytes() for rows in seen])
+    assert results[0] == results[1]

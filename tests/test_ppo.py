@@ -14,6 +14,7 @@ from arz.cli import main
 from arz.network import Architecture, Network
 from arz.runs.config import with_policy
 from arz.runs.store import RunError
+from arz.runs.sweep import Sweep
 from arz.search.ppo import PpoSettings
 
 EXTRA = "needs the extra: pip install 'arz[baselines]'"
@@ -34,12 +35,12 @@ def test_the_papers_sizes_are_the_usual_ones() -> None:
     assert with_policy(arz.preset("ppo-cartpole"), "lstm").architecture == Architecture("lstm", 4, 1, (256,))
 
 
-@pytest.mark.parametrize("kind", ["mlp", "lstm"])
-def test_the_network_does_what_the_model_does(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "changes"), [("mlp", {}), ("mlp", {"activation": "tanh"}), ("lstm", {})])
+def test_the_network_does_what_the_model_does(kind: str, changes: dict[str, Any]) -> None:
     pytest.importorskip("sb3_contrib", reason=EXTRA)
     from arz.baselines.ppo import Trainer
 
-    config = small(kind)
+    config = small(kind, **changes)
     assert config.architecture is not None
     assert isinstance(config.search, PpoSettings)
     trainer = Trainer(config.task, config.architecture, config.search, 1)
@@ -112,3 +113,49 @@ def test_without_the_extra_it_says_what_to_install(
 def test_odd_settings_get_a_sentence(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small(**changes)
+
+
+def test_it_takes_no_start_and_no_more_budget(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib", reason=EXTRA)
+    config = small()
+    assert config.architecture is not None
+    with pytest.raises(ValueError, match="it takes no start"):
+        arz.evolve(config, start=Network(config.architecture, config.architecture.blank()))
+    with arz.evolve(config, folder=tmp_path / "run") as run:
+        before = run.facts["budget"]
+        with pytest.raises(RunError, match="cannot go on"):
+            run.extend("99")
+        assert run.facts["budget"] == before
+
+
+def test_a_network_that_is_lost_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sb3_contrib", reason=EXTRA)
+    from arz.baselines.ppo import Trainer
+
+    advance, done = Trainer.advance, []
+
+    def diverging(self: Trainer) -> None:
+        advance(self)
+        done.append(1)
+        if len(done) == 3:
+            raise ValueError("Expected parameter loc to satisfy the constraint Real()")
+
+    monkeypatch.setattr(Trainer, "advance", diverging)
+    with arz.Run.create(small(budget="9")) as run:
+        assert run.evolve() == "diverged"
+        assert isinstance(run.champion, Network)
+
+
+def test_sweeps_of_it_are_one_at_a_time_and_begin_points_anew(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib", reason=EXTRA)
+    made = Sweep(small(), {"entropy": (0.0, 0.1)}, tmp_path / "sweep")
+    with pytest.raises(ValueError, match="one job at a time"):
+        made.run(jobs=2)
+    asked = iter([False, False, True])
+    assert len(made.run(should_stop=lambda: next(asked, True))) == 0
+    whole = made.run()
+    assert [tried.settings["entropy"] for tried in whole] == [0.0, 0.1]
+    again = Sweep(small(), {"entropy": (0.0, 0.1)}, tmp_path / "other").run()
+    assert [tried.score for tried in whole] == [tried.score for tried in again]
+    assert len(list(made.repeat({"entropy": 0.1}, 1))) == 1
+    assert len(list(made.repeat({"entropy": 0.1}, 2))) == 2

@@ -94,7 +94,7 @@ DOORS: dict[str, set[str]] = {
     | {"tasks.quadruped"},
     "runs.learning": {"baselines.ppo", "evaluate", "runs.budget", "runs.config", "runs.session", "runs.store"}
     | {"search.evolution", "search.ppo", "streams"},
-    "runs.sweep": {"runs", "runs.config", "runs.run", "runs.store"},
+    "runs.sweep": {"runs", "runs.config", "runs.run", "runs.store", "search.ppo", "streams"},
     "runs.api": {"network", "program", "runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),

@@ -112,6 +112,13 @@ def test_reflexes_fire_for_the_leg_that_breaks_and_not_before(tmp_path: Path) ->
         assert not len(differs) if leg == "none" else 200 < differs[0] < 240
 
 
+def test_units_are_known_for_a_late_break_too() -> None:
+    task = Quadruped(break_step=700)
+    problem = ProgramProblem(arz.Program.load(TROT).memory, Variation(), task, 1)
+    assert np.count_nonzero(problem.units(Batch.pack([arz.Program.load(TROT)]), ("s1",))) == 1
+    assert task.shorter(120).steps == 120
+
+
 def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:
     trot = arz.Program.load(TROT)
     with arz.Run.open(tuned) as run:

@@ -91,6 +91,11 @@ def test_the_papers_grid_is_the_usual_one() -> None:
         (["--grid", "top=40"], "top must be at most"),
         (["--grid", "noise"], "--grid takes NAME=VALUE"),
         (["--jobs", "0"], "--jobs must be"),
+        (["--seed", "-1", "--grid", "noise=0.1"], "a seed is a whole number"),
+        (
+            ["--grid", "noise=" + ",".join(["0.1"] * 200), "--grid", "step_size=" + ",".join(["0.1"] * 200)],
+            "at most 10000",
+        ),
         (["--repeats", "-1"], "--repeats must be"),
     ],
 )
@@ -118,4 +123,27 @@ def test_another_sweep_in_the_folder_is_refused(tmp_path: Path) -> None:
 def test_without_optuna_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(ValueError, match=r"pip install 'arz\[sweep\]'"):
+        Sweep(small(), GRID, tmp_path / "sweep").run()
+
+
+def test_fields_that_are_lists_and_budgets_can_be_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fields = [word for name, value in FIELDS.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    command = ["sweep", "ars-cartpole", "--policy", "mlp", "--output", str(tmp_path / "sweep"), *fields]
+    for _ in range(2):
+        assert main([*command, "--grid", "layers=[4, 2],[8]", "--grid", "budget=7,14", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [row["settings"]["layers"] for row in found["tried"]] == [[4, 2], [4, 2], [8], [8]]
+        assert [row["settings"]["budget"] for row in found["tried"]] == ["7", "14", "7", "14"]
+
+
+def test_without_champions_there_is_no_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [*options(tmp_path / "sweep"), "--select-every", "1000", "--repeats", "1"]
+    assert main(command) == 0
+    assert "No run has a champion" in capsys.readouterr().out
+
+
+def test_a_damaged_study_gets_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "sweep.sqlite").write_bytes(b"not a database at all" * 100)
+    with pytest.raises(ValueError, match="cannot be used"):
         Sweep(small(), GRID, tmp_path / "sweep").run()

@@ -108,7 +108,7 @@ class NetworkPolicy {
         from = layers_[k].set(from, rows, inputs);
       }
       inputs = outputs;
-      widest = std::max(widest, DenseMatrix::padded(rows));
+      widest = std::max({widest, DenseMatrix::padded(rows), 2 * DenseMatrix::padded(outputs)});
     }
     layers_[deepest].set(from, shape_.actions, inputs);
     room_ = widest;

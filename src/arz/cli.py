@@ -103,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
 
     train = command("train", "train a neural network for a task, in a new run: what programs are compared with")
     train.add_argument("method", choices=METHODS, help="ars: Augmented Random Search; ppo: an extra")
-    train.add_argument("--policy", choices=NETWORKS, default="lstm", help="the kind of network (default: lstm)")
+    train.add_argument("--policy", choices=NETWORKS, help="the kind of network (default: as in the preset: lstm)")
     train.add_argument(
         "--task",
         default="cartpole",

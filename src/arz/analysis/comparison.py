@@ -22,6 +22,7 @@ from arz.analysis.statistics import Interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+HUGE = 10**18
 BEST = 5
 """So many repeats count in the paper's protocol: those with the best search fitness."""
 ACROSS = ("evaluations", "steps", "seconds")
@@ -93,6 +94,8 @@ def _checked(entry: Entry) -> Entry:
     lists = [value for values_ in entry.curve.values() for value in (values_ if isinstance(values_, list) else [None])]
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (*values, *lists)):
         raise ValueError("a number is of another kind")
+    if not all(abs(value) < HUGE for value in (*values, *lists)):
+        raise ValueError("a number is too large, or none")
     if not entry.scores or set(entry.curve) != {*ACROSS, "score"} or len({len(v) for v in entry.curve.values()}) > 1:
         raise ValueError("there are no scores, or the curve is not what it should be")
     return entry

@@ -24,6 +24,7 @@ from arz.tasks.environment import Episodes, drawn, spaces
 from arz.tasks.quadruped import Quadruped
 from arz.tasks.quadruped_environment import QuadrupedEpisodes
 
+ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
 NO_LIMIT = 1e9
 """Normalised observations are not clipped: a `Network` does not either."""
 
@@ -47,7 +48,10 @@ class Trainer:
         self.environment = VecNormalize(TaskEnvironment(task, settings.environments, seed), clip_obs=NO_LIMIT)
         is_lstm = architecture.kind == "lstm"
         layers = [] if is_lstm else list(architecture.hidden)
-        shape: dict[str, Any] = {"net_arch": {"pi": layers, "vf": layers}, "activation_fn": torch.nn.ReLU}
+        shape: dict[str, Any] = {
+            "net_arch": {"pi": layers, "vf": layers},
+            "activation_fn": ACTIVATIONS[architecture.activation],
+        }
         if is_lstm:
             shape["lstm_hidden_size"] = architecture.hidden[0]
         kind, name = (RecurrentPPO, "MlpLstmPolicy") if is_lstm else (PPO, "MlpPolicy")

@@ -50,7 +50,7 @@ def compare(options: argparse.Namespace) -> None:
 
 def _entries(source: str, options: argparse.Namespace) -> list[Entry]:
     """The runs that an argument names: PATH or LABEL=PATH; a path may have * in it."""
-    label, _, pattern = source.rpartition("=")
+    label, _, pattern = ("", "", source) if Path(source).exists() else source.rpartition("=")
     path = Path(pattern)
     paths = [path] if path.exists() else sorted(Path().glob(pattern)) if not path.is_absolute() else []
     if path.is_absolute() and not path.exists():

@@ -30,6 +30,11 @@ from arz.runs.session import Progress
 from arz.runs.store import is_run
 
 INTERRUPTED = 130
+ENDINGS = {
+    "target": "the target is reached",
+    "budget": "the budget is spent",
+    "diverged": "the numbers of the network are not finite any more",
+}
 
 
 def evolve(options: argparse.Namespace) -> int:
@@ -41,9 +46,11 @@ def train(options: argparse.Namespace) -> int:
     """Trains a network in a new run."""
     source = options.task if options.task.endswith(".toml") else f"{options.method}-{options.task}"
     config = configs.load(source)
-    if configs.kind_of(config, "policy") != options.policy:
+    if configs.kind_of(config, "search") != options.method:
+        raise ValueError(f"{source} asks for another search, {configs.kind_of(config, 'search')}: use arz evolve")
+    if options.policy is not None and configs.kind_of(config, "policy") != options.policy:
         config = configs.with_policy(config, options.policy)
-    return _begin(options, config, f"{Path(source).stem}-{options.policy}")
+    return _begin(options, config, f"{Path(source).stem}-{configs.kind_of(config, 'policy')}")
 
 
 def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
@@ -109,14 +116,15 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any) -> int:
             return INTERRUPTED
     if log is not None:
         log.close()
+    goes_on = configs.kind_of(run.config, "search") != "ppo"
     if reason == "stopped":
         _say(f"Look at the best so far with: arz show {run.folder}")
-        _say(f"Stopped and saved. Go on with: arz resume {run.folder}")
+        _say(f"Stopped and saved. Go on with: arz resume {run.folder}" if goes_on else "Stopped. PPO cannot go on.")
         return INTERRUPTED
     if not is_silent:
-        ended = "the target is reached" if reason == "target" else "the budget is spent"
         spent = terminal.duration(run.facts["seconds"])
-        _say(f"Ended: {ended}, after {spent}. To go on, give arz resume a larger --budget.")
+        more = " To go on, give arz resume a larger --budget." if goes_on else ""
+        _say(f"Ended: {ENDINGS[reason]}, after {spent}.{more}")
     _report(run, options, reason)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def sweep(options: argparse.Namespace) -> int:
         terminal.note(f"{made.folder}: {total} points, {options.jobs} at a time. Ctrl-C stops and saves.", options.json)
         found = made.run(jobs=options.jobs, on_done=say, should_stop=should_stop)
         is_whole = len(found) == total
-        best = max(found, key=lambda tried: tried.score, default=None)
+        best = max((t for t in found if math.isfinite(t.score)), key=lambda tried: tried.score, default=None)
         repeats: list[dict[str, Any]] = []
         if is_whole and best is not None:
             for seed, score, folder in made.repeat(
@@ -45,7 +46,7 @@ def sweep(options: argparse.Namespace) -> int:
         print_json({"points": total, "tried": rows, "best": best.settings if best else None, "repeats": repeats})
     else:
         _print(made, found, best, repeats, figure)
-    if not is_whole or len(repeats) < options.repeats:
+    if not is_whole or (best is not None and len(repeats) < options.repeats):
         terminal.note("Stopped and saved. Go on with the same command.", options.json)
         return INTERRUPTED
     return 0
@@ -70,8 +71,16 @@ def _grid(options: argparse.Namespace) -> dict[str, tuple[Any, ...]]:
         name = name.strip().replace("-", "_")
         if not equals or name in found:
             raise ValueError(f"--grid takes NAME=VALUE,VALUE,..., each name once, not {text!r}")
-        found[name] = tuple(configs.parse_value(value.strip()) for value in values.split(","))
+        found[name] = _values(values) if name != "budget" else tuple(values.split(","))
     return found
+
+
+def _values(text: str) -> tuple[Any, ...]:
+    """Values with commas between them, as TOML writes them; what is not TOML is taken as texts."""
+    parsed = configs.parse_value(f"[{text}]")
+    if isinstance(parsed, str):
+        return tuple(configs.parse_value(value.strip()) for value in text.split(","))
+    return tuple(tuple(value) if isinstance(value, list) else value for value in parsed)
 
 
 def _named(settings: dict[str, Any]) -> str:
@@ -102,7 +111,9 @@ def _print(
         rows = [[*map(str, tried.settings.values()), f"{tried.score:.0f}"] for tried in ordered]
         columns = [*names, "score"]
     console.print(terminal.table("Champion's score on the selection episodes", columns, rows))
-    if best is not None:
+    if best is None:
+        print("No run has a champion: give them a larger --budget.")
+    else:
         print(f"Best: {_named(best.settings)}: {best.score:.1f} ({best.folder})")
     if repeats:
         console.print(

@@ -30,7 +30,7 @@ def learn(
     on_progress: Callable[[Progress], None] | None,
     should_stop: Callable[[], bool] | None,
 ) -> str:
-    """Trains until the budget is spent or the target reached; returns why it ended.
+    """Trains until the budget is spent, the target reached, or the network lost; returns why it ended.
 
     Raises:
         RunError: it has begun before.
@@ -39,7 +39,7 @@ def learn(
     count, settings = read_counters(store), config.search
     assert isinstance(settings, PpoSettings)
     if count.evaluations:
-        raise RunError(f"{store.folder or 'the run'} cannot go on: PPO keeps its state in memory; begin a new run")
+        raise RunError(cannot_go_on(str(store.folder or "the run")))
     trainer = _trainer(config, settings, seed)
     selection = config.task.spread(keys(seed, "selection episodes", np.arange(settings.selection_episodes)))
     began, reason = time.monotonic(), ""
@@ -48,7 +48,12 @@ def learn(
         return time.monotonic() - began
 
     while not reason:
-        trainer.advance()
+        try:
+            trainer.advance()
+            network = trainer.network()
+        except (ValueError, RuntimeError):  # numbers that are not finite any more
+            store.set_facts({"status": "diverged", "seconds": passed(), "counters": asdict(count)})
+            return "diverged"
         count.evaluations += 1
         count.steps += trainer.iteration_steps
         if count.champion_score >= target:
@@ -59,7 +64,6 @@ def learn(
             reason = "stopped"
         rows: dict[str, list[dict[str, Any]]] = {"metrics": [], "champions": []}
         if count.evaluations % settings.select_every == 0 or reason:
-            network = trainer.network()
             found = evaluate(network, config.task, selection, threads=threads)
             score = float(found.mean[0])
             count.steps += int(found.lengths.sum())
@@ -87,6 +91,11 @@ def learn(
                 store.add_rows(table, new)
             store.set_facts({"status": reason or "running", "seconds": passed(), "counters": asdict(count)})
     return reason
+
+
+def cannot_go_on(name: str) -> str:
+    """Why a run cannot be resumed."""
+    return f"{name} cannot go on: PPO keeps its state in memory; begin a new run"
 
 
 def check_extra() -> None:

@@ -33,6 +33,8 @@ class NetworkProblem:
     threads: int
     asked: tuple[str, ...] = ("return",)
     """The names of the objectives."""
+    asked_at_first: tuple[str, ...] = ("return", "length")
+    """Those of the warm-up; as many as there are, the rest is the return."""
     sigma: float = 0.05
     """The standard deviation of a mutation."""
 
@@ -105,17 +107,20 @@ class NetworkProblem:
 
     def score(self, genomes: NetworkBatch, episodes: Keys) -> tuple[Floats, Floats]:
         """The objectives over the episodes, and the steps that they took."""
-        return self._watched(genomes, self.task, episodes)[:2]
+        return self._watched(genomes, self.task, self.asked, episodes)[:2]
 
     def score_easier(self, genomes: NetworkBatch, episodes: Keys) -> tuple[Floats, Floats]:
         """The same in one episode of the easier task."""
-        return self._watched(genomes, self.task.easier(), episodes[:1])[:2]
+        names = (*self.asked_at_first, *["return"] * self.objectives)[: self.objectives]
+        return self._watched(genomes, self.task.easier(), names, episodes[:1])[:2]
 
     def watch(self, genomes: NetworkBatch, episodes: Keys) -> tuple[Floats, Floats, Floats]:
         """As `score`, and what they saw."""
-        return self._watched(genomes, self.task, episodes)
+        return self._watched(genomes, self.task, self.asked, episodes)
 
-    def _watched(self, genomes: NetworkBatch, task: Task, episodes: Keys) -> tuple[Floats, Floats, Floats]:
+    def _watched(
+        self, genomes: NetworkBatch, task: Task, names: tuple[str, ...], episodes: Keys
+    ) -> tuple[Floats, Floats, Floats]:
         found = evaluate(genomes, task, episodes, threads=self.threads, **task.scoring)
-        objectives = task.objectives(self.asked, found, episodes)
+        objectives = task.objectives(names, found, episodes)
         return objectives, found.lengths.sum(axis=1).astype(np.float64), found.sums

@@ -25,7 +25,7 @@ from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
-from arz.runs.learning import check_extra, learn
+from arz.runs.learning import cannot_go_on, check_extra, learn
 from arz.runs.session import Progress, Session, read_counters
 from arz.runs.store import RunError, Store
 from arz.search.evolution import Counters
@@ -112,6 +112,8 @@ class Run:
             config.registers.image_part(name)  # refuses what is not there
         if isinstance(config.search, PpoSettings):
             check_extra()
+            if start is not None:
+                raise ValueError("PPO begins with a network of its own: it takes no start")
         if not 0 <= seed <= MASK:
             raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
         facts = {
@@ -238,6 +240,8 @@ class Run:
         Raises:
             ValueError: it is spent already.
         """
+        if isinstance(self.config.search, PpoSettings):
+            raise RunError(cannot_go_on(str(self.folder or "the run")))
         if budget is not None:
             wanted = budget if isinstance(budget, Budget) else Budget.parse(budget)
             count = self.counters
@@ -273,7 +277,7 @@ class Run:
             checkpoint_seconds: how often to save.
 
         Returns:
-            Why it ended: "budget", "target" or "stopped".
+            Why it ended: "budget", "target" or "stopped"; PPO can also have "diverged".
 
         Raises:
             RunError: another process evolves this run, or it cannot be written.

@@ -208,8 +208,14 @@ def _program_problem(config: Config, threads: int) -> ProgramProblem:
 def _network_problem(config: Config, threads: int) -> NetworkProblem | None:
     if config.architecture is None:
         return None
+    fitness = config.fitness
     return NetworkProblem(
-        config.architecture, config.task, threads, config.fitness.objectives, sigma=config.variation.sigma
+        config.architecture,
+        config.task,
+        threads,
+        fitness.objectives,
+        fitness.warm_up_objectives,
+        config.variation.sigma,
     )
 
 

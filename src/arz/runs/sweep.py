@@ -7,11 +7,12 @@ done again: the same sweep, begun anew in its folder, goes on where it stopped.
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from arz.runs import config as configs
 from arz.runs.config import Config
 from arz.runs.run import Run
 from arz.runs.store import is_run
+from arz.search.ppo import PpoSettings
+from arz.streams import MASK
 
 SIZES = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5)
 PAPER: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -31,6 +34,8 @@ PAPER: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 """The paper's grids (Supplement, "Baseline Details"), by the kind of the search."""
 MAX_POINTS = 10_000
+LEAST = -1e300
+"""The score of a run without a champion, for Optuna."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +64,13 @@ class Sweep:
     def __post_init__(self) -> None:
         if not self.grid or not all(self.grid.values()):
             raise ValueError("a sweep needs a grid: --grid NAME=VALUE,VALUE,...")
-        count = len(self.points)
-        if count > MAX_POINTS:
-            raise ValueError(f"a grid has at most {MAX_POINTS} points, not {count}")
+        if not 0 <= self.seed <= MASK:
+            raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {self.seed}")
+        if "?" in str(self.folder):
+            raise ValueError(f"the folder of a sweep must not have ? in its name: {self.folder}")
+        points = math.prod(len(values) for values in self.grid.values())
+        if points > MAX_POINTS:
+            raise ValueError(f"a grid has at most {MAX_POINTS} points, not {points}")
         for point in self.points:
             self.config(point)  # refuses what does not fit
 
@@ -82,26 +91,26 @@ class Sweep:
         """
         optuna = _optuna()
         self.folder.mkdir(parents=True, exist_ok=True)
-        storage = f"sqlite:///{(self.folder / 'sweep.sqlite').resolve()}"
-        study = optuna.create_study(study_name="sweep", storage=storage, direction="maximize", load_if_exists=True)
-        about = {
-            "config": configs.render(replace(self.base, limits=replace(self.base.limits, target=float("inf")))),
-            "grid": json.dumps({name: list(values) for name, values in self.grid.items()}),
-            "seed": self.seed,
-        }
-        known = study.user_attrs
-        if known and {name: known.get(name) for name in about} != about:
+        path = self.folder / "sweep.sqlite"
+        try:
+            study = optuna.create_study(
+                study_name="sweep", storage=f"sqlite:///{path.resolve()}", direction="maximize", load_if_exists=True
+            )
+        except Exception as error:
+            raise ValueError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
+        config = replace(self.base, limits=replace(self.base.limits, target=math.inf))
+        about = {"config": configs.render(config), "grid": {name: list(v) for name, v in self.grid.items()}}
+        about = json.loads(json.dumps({**about, "seed": self.seed}))
+        if study.user_attrs.get("about", about) != about:
             raise ValueError(f"{self.folder} holds a sweep with other settings: choose another folder")
-        for name, value in about.items():
-            if name not in known:
-                study.set_user_attr(name, value)
+        study.set_user_attr("about", about)
         return study
 
     def results(self, study: Any) -> list[Tried]:
         """What was tried so far, in the order of the grid."""
-        scores = {json.dumps(trial.params): float(trial.value) for trial in study.get_trials(deepcopy=False)}
+        scores = {trial.user_attrs["point"]: float(trial.value) for trial in study.get_trials(deepcopy=False)}
         return [
-            Tried(point, scores[json.dumps(point)], self.folder_of(number))
+            Tried(point, score if (score := scores[json.dumps(point)]) > LEAST else -math.inf, self.folder_of(number))
             for number, point in enumerate(self.points)
             if json.dumps(point) in scores
         ]
@@ -117,7 +126,12 @@ class Sweep:
         on_done: Callable[[Tried], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> list[Tried]:
-        """Tries all points that were not tried yet, some at a time, one thread each."""
+        """Tries all points that were not tried yet, some at a time, one thread each.
+
+        Raises:
+            ValueError: PPO shall do several at a time: its runs share torch's random numbers.
+        """
+        self._check_jobs(jobs)
         study = self.study()
         done = {json.dumps(tried.settings) for tried in self.results(study)}
         guard = threading.Lock()
@@ -136,8 +150,13 @@ class Sweep:
 
         with ThreadPoolExecutor(jobs) as pool:
             todo = [(n, point) for n, point in enumerate(self.points) if json.dumps(point) not in done]
-            for outcome in [pool.submit(attempt, *each) for each in todo]:
-                outcome.result()
+            outcomes = [pool.submit(attempt, *each) for each in todo]
+            try:
+                for outcome in outcomes:
+                    outcome.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
         return self.results(study)
 
     def repeat(
@@ -149,6 +168,7 @@ class Sweep:
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[int, float, Path]]:
         """Runs a point with other seeds: seed, score and folder of each that is finished."""
+        self._check_jobs(jobs)
         seeds = range(self.seed + 1, self.seed + 1 + repeats)
 
         def attempt(seed: int) -> tuple[int, float | None, Path]:
@@ -160,6 +180,10 @@ class Sweep:
                 if score is not None:
                     yield seed, score, folder
 
+    def _check_jobs(self, jobs: int) -> None:
+        if jobs > 1 and isinstance(self.base.search, PpoSettings):
+            raise ValueError("runs of PPO share torch's random numbers: one job at a time")
+
 
 def make_run(config: Config, seed: int, folder: Path, preset: str, should_stop: Callable[[], bool]) -> float | None:
     """Makes a run, or goes on with it, on one thread; its champion's selection score, None if it was stopped.
@@ -167,20 +191,44 @@ def make_run(config: Config, seed: int, folder: Path, preset: str, should_stop: 
     Raises:
         ValueError: the folder has another run in it.
     """
+    if isinstance(config.search, PpoSettings):
+        folder = _unbroken(folder)
     with Run.open(folder) if is_run(folder) else Run.create(config, seed=seed, folder=folder, preset=preset) as run:
         if run.config != config or run.seed != seed:
             raise ValueError(f"{folder} is a run with other settings: choose another folder for the sweep")
-        if run.evolve(threads=1, should_stop=should_stop) == "stopped":
+        is_done = run.facts["status"] in ("budget", "target", "diverged")
+        if not is_done and run.evolve(threads=1, should_stop=should_stop) == "stopped":
             return None
         champions = run.champions
-        return float(champions[-1]["score"]) if champions else float("-inf")
+        return float(champions[-1]["score"]) if champions else -math.inf
+
+
+def _unbroken(folder: Path) -> Path:
+    """This folder, or the first like it, without a run that was interrupted and cannot go on."""
+    tries = (folder.with_name(f"{folder.name}-again-{n}") if n else folder for n in count())
+    for each in tries:
+        if not is_run(each):
+            return each
+        with Run.open(each) as run:
+            if run.facts["status"] in ("new", "budget", "target", "diverged"):
+                return each
+    raise AssertionError
 
 
 def _trial(point: Mapping[str, Any], score: float, grid: Mapping[str, Sequence[Any]]) -> Any:
     optuna = _optuna()
-    choices = {name: optuna.distributions.CategoricalDistribution(list(values)) for name, values in grid.items()}
-    value = max(score, -1e300)  # Optuna takes numbers only
-    return optuna.trial.create_trial(params=dict(point), distributions=choices, value=value)
+    choices = {
+        name: optuna.distributions.CategoricalDistribution([_plain(v) for v in values]) for name, values in grid.items()
+    }
+    value = max(score, LEAST)  # Optuna takes numbers only
+    attributes = {"point": json.dumps(point)}
+    named = {name: _plain(value_) for name, value_ in point.items()}
+    return optuna.trial.create_trial(params=named, distributions=choices, value=value, user_attrs=attributes)
+
+
+def _plain(value: Any) -> Any:
+    """A value as Optuna takes it: lists as text."""
+    return json.dumps(value) if isinstance(value, list | tuple) else value
 
 
 def _optuna() -> Any:

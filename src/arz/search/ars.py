@@ -119,7 +119,8 @@ class Ars(Evolution[G]):
     def _breed(self) -> Births:
         size, count = self.settings.population, self.counters
         first, seen = count.evaluations, self.problem.seen
-        if self._begin_lives():
+        is_new = bool(self._begin_lives())
+        if is_new:
             begin = self.start if self.start is not None else self.problem.random(keys(self.seed, "random", [first]))
             self.centre = self.problem.numbers(begin)[0]
             self.sight = Sight(0.0, self.centre[:seen].copy(), np.zeros(seen))
@@ -136,7 +137,7 @@ class Ars(Evolution[G]):
         objectives, steps, sums = self.problem.watch(genomes, self._fitness_episodes(episode_set))
         count.steps += int(steps.sum())
         count.evaluations += size
-        parents = np.full(size, NO_PARENT if self.population is None else int(self.numbers[0]))
+        parents = np.full(size, NO_PARENT if is_new else int(self.numbers[0]))
         self.population, self.objectives = genomes, objectives
         self.numbers = first + np.arange(size)
         self._move(directions, objectives[:, 0])

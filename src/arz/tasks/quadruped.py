@@ -217,7 +217,8 @@ class Quadruped:
 
     def shorter(self, steps: int) -> Quadruped:
         """With fewer steps, among which the leg breaks."""
-        return replace(self, steps=min(self.steps, steps))
+        when = self.break_step if self.break_step < steps else RANDOM
+        return replace(self, steps=min(self.steps, steps), break_step=when)
 
     @property
     def scoring(self) -> dict[str, Any]:

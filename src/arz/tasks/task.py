@@ -25,7 +25,8 @@ class Evaluation:
     statuses: NDArray[np.uint8]
     """How it ended: the number of a `Status`; 0 if it was stopped, because its program was worth nothing."""
     sums: NDArray[np.float64]
-    """Of networks: what they saw, in all steps, added up [network, part, number] (native/policies/network.hpp)."""
+    """Of networks: what they saw, added up [network, part, number] (native/policies/network.hpp); a step that episodes
+    share counts once."""
     distances: NDArray[np.float64] | None = None
     """How far forward it went (m), where that means something."""
 
