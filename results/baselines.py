@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arz.analysis.comparison import Comparison, from_lines
+
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "results" / "baselines"
 RUNS = ROOT / "runs" / "results"
@@ -105,6 +107,22 @@ def page() -> str:
     )
     compared = f"$ arz compare {' '.join(found)}\n{arz('compare', *found)}"
     return f"The runs, here with their first seed:\n\n{commands}\n\n```\n{compared}```\n"
+
+
+SHOWN = {f"continuous {task}": task for task in ("stationary", "force", "damping", "track_angle", "all")}
+SHOWN["sudden all"] = "all, sudden"
+
+
+def summary() -> str:
+    """The table in README: interquartile means with 95 % intervals."""
+    kept = [path for name in METHODS if (path := KEPT / f"{name}.jsonl").exists()]
+    entries = [entry for path in kept for entry in from_lines(path.read_text(), str(path))]
+    lines = [f"| | runs | {' | '.join(SHOWN.values())} | parameters | FLOPs |", "|---" * (len(SHOWN) + 4) + "|"]
+    for method in Comparison.of(entries, 900.0).methods:
+        cells = [str(method.score(test)) for test in SHOWN]
+        cells += [f"{method.median(name):.0f}" for name in ("parameters", "flops")]
+        lines.append(f"| {method.name} | {len(method.entries)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def table() -> None:

@@ -50,6 +50,12 @@ def test_champions_of_the_quadruped_score_what_the_data_says() -> None:
         assert score == pytest.approx(row["tests"]["batched"]["FR"]["return"], abs=0.1)
 
 
+def test_the_tables_of_the_baselines_follow_from_the_data() -> None:
+    module = script("baselines")
+    assert (ROOT / "results" / "baselines" / "tables.md").read_text() == module.page()
+    assert module.summary() in (ROOT / "README.md").read_text()
+
+
 def test_the_table_of_settings_follows_from_the_data() -> None:
     page = (ROOT / "docs" / "search.md").read_text()
     tuning = script("tuning")
