@@ -146,6 +146,11 @@ def test_runs_can_be_looked_at_as_they_stood(folder: Path) -> None:
     with arz.Run.open(folder / "program-1") as run:
         whole, steps = entry_of(run, episodes=4), run.metrics["steps"]
         half = entry_of(run, episodes=4, steps=int(steps[len(steps) // 2]))
+        reached = run.metrics["champion_score"][len(steps) // 2]
+        assert entry_of(run, episodes=4, steps=int(steps[0])).fitness == pytest.approx(
+            run.metrics["champion_score"][0], abs=0.01
+        )
+    assert half.fitness == pytest.approx(reached, abs=0.01)
     assert half.steps == steps[len(steps) // 2] < whole.steps
     assert half.fitness <= whole.fitness
     assert half.curve["steps"][-1] == half.steps

@@ -116,8 +116,13 @@ def test_another_sweep_in_the_folder_is_refused(tmp_path: Path) -> None:
     Sweep(small(), {"noise": (0.1,)}, tmp_path / "sweep").run()
     with pytest.raises(ValueError, match="a sweep with other settings"):
         Sweep(small(), {"noise": (0.2,)}, tmp_path / "sweep").run()
-    with pytest.raises(ValueError, match="a run with other settings"):
-        make_run(small(), 7, tmp_path / "sweep" / "point-000", "x", lambda: False)
+    folder = tmp_path / "sweep" / "point-000"
+    with arz.Run.open(folder) as run:
+        config = run.config
+    assert make_run(config, 1, folder, "x", lambda: False) is not None
+    for other, seed in ((config, 7), (small(), 1)):
+        with pytest.raises(ValueError, match="a run with other settings"):
+            make_run(other, seed, folder, "x", lambda: False)
 
 
 def test_without_optuna_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
