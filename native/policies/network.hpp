@@ -1,5 +1,5 @@
-// Neural networks as policies: a perceptron with tanh or ReLU (MLP), and a layer of long short-term memory (LSTM) with a linear
-// layer on top. They offer the same members as a program's policy (policies/program.hpp).
+// Neural networks as policies: a perceptron with tanh or ReLU (MLP), and a layer of long short-term memory (LSTM) with
+// a linear layer on top. They offer the same members as a program's policy (policies/program.hpp).
 //
 // The numbers of a network are, in this order: what is subtracted from each entry of the observation and what it is
 // then multiplied by; then for each layer its matrix, row by row, and its bias. The LSTM's layer has a matrix for the
