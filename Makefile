@@ -57,7 +57,8 @@ $(VENV)/.built: $(VENV)/.tools $(NATIVE) src/arz/ops.py
 	@$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=$(STRICT) -e .
 	@touch $@
 
+# Not the extra "baselines": torch is large, and the tests that need it are skipped without it.
 $(VENV)/.dev: $(VENV)/.built
 	@echo 'Installing the tools for development ...'
-	@$(PIP) install $$($(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*(need for names in extras.values() for need in names if not need.startswith("arz[")))')
+	@$(PIP) install $$($(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*(need for name, names in extras.items() if name != "baselines" for need in names if not need.startswith("arz[")))')
 	@touch $@
