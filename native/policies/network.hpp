@@ -48,22 +48,29 @@ struct NetworkBatch {
 
 namespace network {
 
-inline Part exp(const Part& x) {
+// Anywhere in memory, not only where a whole part begins.
+typedef double LoosePart __attribute__((vector_size(kPart * 8), may_alias, aligned(sizeof(double))));
+
+ARZ_INLINE Part exp(const Part& x) {
   const elementary::Vector given = x;
   return elementary::Exp::of(given);
 }
-inline Part sigmoid(const Part& x) { return 1.0 / (1.0 + exp(0.0 - x)); }
-inline Part tanh(const Part& x) { return 1.0 - 2.0 / (exp(x + x) + 1.0); }
-inline Part relu(const Part& x) { return x > 0.0 ? x : x - x; }  // NaN stays
+struct Sigmoid {
+  ARZ_INLINE static Part of(const Part& x) { return 1.0 / (1.0 + exp(0.0 - x)); }
+};
+struct Tanh {
+  ARZ_INLINE static Part of(const Part& x) { return 1.0 - 2.0 / (exp(x + x) + 1.0); }
+};
+struct Relu {
+  ARZ_INLINE static Part of(const Part& x) { return x > 0.0 ? x : x - x; }  // NaN stays
+};
 
-// to[i] = f(from[i]); `to` has room up to the next whole part, and may be `from`.
+// to[i] = f(from[i]). Both have room up to the next whole part, and may be the same.
 template <class Function>
-void each(const double* from, double* to, int count, Function f) {
+ARZ_INLINE void each(const double* from, double* to, int count) {
   for (int i = 0; i < count; i += kPart) {
-    Part part = {};
-    std::memcpy(&part, from + i, std::min(kPart, count - i) * sizeof(double));
-    part = f(part);
-    std::memcpy(to + i, &part, sizeof part);
+    const Part part = *reinterpret_cast<const LoosePart*>(from + i);
+    *reinterpret_cast<LoosePart*>(to + i) = Function::of(part);
   }
 }
 
@@ -112,7 +119,7 @@ class NetworkPolicy {
     }
     layers_[deepest].set(from, shape_.actions, inputs);
     room_ = widest;
-    work_.reserve(3 * static_cast<std::size_t>(widest));
+    work_.reserve(3 * static_cast<std::size_t>(widest) + kPart);  // the last gates are read in whole parts
     lanes_ = lanes;
     widen(lanes);
   }
@@ -190,7 +197,10 @@ class NetworkPolicy {
         remember(lane, in, out);
       } else {
         layers_[k].apply(in, out);
-        network::each(out, out, shape_.hidden[k], shape_.is_relu ? network::relu : network::tanh);
+        if (shape_.is_relu)
+          network::each<network::Relu>(out, out, shape_.hidden[k]);
+        else
+          network::each<network::Tanh>(out, out, shape_.hidden[k]);
       }
       std::swap(in, out);
     }
@@ -206,13 +216,13 @@ class NetworkPolicy {
     input_.multiply(in, out);
     for (int i = 0; i < 4 * size; ++i) gates[i] += out[i];
     double *opened = out, *other = out + padded;
-    network::each(gates + size, opened, size, network::sigmoid);
+    network::each<network::Sigmoid>(gates + size, opened, size);
     for (int i = 0; i < size; ++i) cell[i] *= opened[i];
-    network::each(gates, opened, size, network::sigmoid);
-    network::each(gates + 2 * size, other, size, network::tanh);
+    network::each<network::Sigmoid>(gates, opened, size);
+    network::each<network::Tanh>(gates + 2 * size, other, size);
     for (int i = 0; i < size; ++i) cell[i] += opened[i] * other[i];
-    network::each(gates + 3 * size, opened, size, network::sigmoid);
-    network::each(cell, other, size, network::tanh);
+    network::each<network::Sigmoid>(gates + 3 * size, opened, size);
+    network::each<network::Tanh>(cell, other, size);
     for (int i = 0; i < size; ++i) hidden[i] = opened[i] * other[i];
     std::copy_n(hidden, size, out);
   }
