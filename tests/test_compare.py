@@ -138,6 +138,13 @@ def test_the_command_compares_runs(folder: Path, tmp_path: Path, capsys: pytest.
     assert main(["compare", f"{tmp_path}/kept.jsonl", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["methods"][0]["overall"] == pytest.approx(float(rows[0]["overall"]))
+    assert main(["compare", f"{tmp_path}/kept.jsonl", "--markdown"]) == 0
+    tables = capsys.readouterr().out
+    score = Comparison.of(kept, 900.0).methods[0].score("sudden stationary")
+    assert "| method | stationary | force | damping | track_angle | all |\n| --- | ---: |" in tables
+    assert f"\n| ARZ | {score} |" in tables
+    assert main(["compare", f"{tmp_path}/kept.jsonl", "--steps", "5"]) == 2
+    assert "--steps needs runs" in capsys.readouterr().err
     assert main(["compare", f"{tmp_path}/kept.jsonl", "--csv", f"{tmp_path}/table.csv"]) == 2
     assert "exists already" in capsys.readouterr().err
 

@@ -31,18 +31,27 @@ class Assessment:
 
 
 def assess(
-    policy: Program | Network, task: Task, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None
+    policy: Program | Network,
+    task: Task,
+    *,
+    episodes: int = 100,
+    seed: int = TEST_SEED,
+    threads: int | None = None,
+    change: str | None = None,
 ) -> list[Assessment]:
     """How a policy does in the tests of its task, in this variant otherwise.
 
     For cartpole these are the paper's five tasks, changing suddenly and continuously; for the quadruped, no leg or one
-    of the four breaks. The episodes are the same for every program, and no search ever sees them.
+    of the four breaks. The episodes are the same for every program, and no search ever sees them. With `change`, only
+    the tests with that kind of change or that simulator.
     """
     keys = fresh_episodes(episodes, seed)
     results = []
-    for (change, name), variant in task.test_suite().items():
+    for (kind, name), variant in task.test_suite().items():
+        if change not in (None, kind):
+            continue
         found = evaluate(policy, variant, keys, threads=threads)
         completed = float(found.share(Status.COMPLETED)[0])
         distance = None if found.distances is None else float(found.mean_distance[0])
-        results.append(Assessment(change, name, float(found.mean[0]), completed, distance, found.returns[0]))
+        results.append(Assessment(kind, name, float(found.mean[0]), completed, distance, found.returns[0]))
     return results

@@ -150,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--save", metavar="FILE", help="keep what is known of the runs, as lines of JSON")
     compare.add_argument("--csv", metavar="FILE", help="write the table")
+    compare.add_argument("--markdown", action="store_true", help="print tables for a Markdown page")
     compare.add_argument("--figure", metavar="FILE", help="draw scores, performance profiles and curves")
     compare.add_argument("--threads", type=int, help="how many to use (default: all)")
     _add_json(compare)

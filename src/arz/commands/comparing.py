@@ -6,9 +6,9 @@ import argparse
 import csv
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from arz import terminal
 from arz.analysis import comparison as comparisons
@@ -45,7 +45,7 @@ def compare(options: argparse.Namespace) -> None:
         pairs = [vars(pair) for pair in made.pairs]
         print_json({"success": least, "is_even": made.is_even, "methods": made.rows(), "pairs": pairs})
         return
-    _print(made)
+    _print(made, options.markdown)
 
 
 def _entries(source: str, options: argparse.Namespace) -> list[Entry]:
@@ -60,6 +60,8 @@ def _entries(source: str, options: argparse.Namespace) -> list[Entry]:
     found = []
     for each in paths:
         if each.is_file():
+            if options.steps is not None:
+                raise ValueError(f"--steps needs runs: {each} has them as they stood when it was written")
             kept = comparisons.from_lines(each.read_text("utf-8"), str(each))
             found += [Entry(**{**vars(entry), "method": label or entry.method}) for entry in kept]
         elif is_run(each):
@@ -78,30 +80,50 @@ def _usual_success(entries: list[Entry]) -> float:
     return SUCCESS["cartpole" if is_cartpole else "quadruped"]
 
 
-def _print(made: Comparison) -> None:
-    console = terminal.console()
-    for protocol, methods in made.protocols().items():
-        title = f"Interquartile mean of the mean returns, with its 95 % interval; {protocol}"
-        for group in dict.fromkeys(test.rpartition(" ")[0] for test in made.tests):
-            tests = [test for test in made.tests if test.rpartition(" ")[0] == group]
-            rows = [[method.name, *(_shown(method.score(test)) for test in tests)] for method in methods]
-            names = [test.rpartition(" ")[2] for test in tests]
-            console.print(terminal.table(f"{title}: {group}", ["method", *names], rows, text=("method",)))
-        console.print(_totals(made, methods, protocol))
-    if made.pairs:
-        rows = [
-            [pair.first, pair.second, f"{pair.superiority:.2f}", f"{pair.p:.2g}", f"{pair.corrected:.2g}"]
-            for pair in made.pairs
-        ]
-        columns = ["first", "second", "first is better (A12)", "p", "p (Holm)"]
-        console.print(terminal.table("Pairs of methods, all repeats", columns, rows, text=("first", "second")))
+@dataclass(frozen=True)
+class _Table:
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    text: int = 1
+    """So many columns, from the left, are text."""
+
+    def __str__(self) -> str:
+        lines = [self.columns, ["---" if k < self.text else "---:" for k in range(len(self.columns))], *self.rows]
+        return f"{self.title}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _print(made: Comparison, is_markdown: bool) -> None:
+    if is_markdown:
+        print("\n".join(map(str, _tables(made))))
+    else:
+        console = terminal.console()
+        for each in _tables(made):
+            console.print(terminal.table(each.title, each.columns, each.rows, text=each.columns[: each.text]))
     if not made.is_even:
         print("Budgets differ by more than 10 %: --steps compares runs as they stood after so many steps of the task.")
     if any(len(method.entries) == 1 for method in made.methods):
         print("There is no interval for a method with one run: repeat it with other seeds.")
 
 
-def _totals(made: Comparison, methods: Sequence[Method], protocol: str) -> Any:
+def _tables(made: Comparison) -> Iterator[_Table]:
+    for protocol, methods in made.protocols().items():
+        title = f"Interquartile mean of the mean returns, with its 95 % interval; {protocol}"
+        for group in dict.fromkeys(test.rpartition(" ")[0] for test in made.tests):
+            tests = [test for test in made.tests if test.rpartition(" ")[0] == group]
+            rows = [[method.name, *(_shown(method.score(test)) for test in tests)] for method in methods]
+            yield _Table(f"{title}: {group}", ["method", *(test.rpartition(" ")[2] for test in tests)], rows)
+        yield _totals(made, methods, protocol)
+    if made.pairs:
+        rows = [
+            [pair.first, pair.second, f"{pair.superiority:.2f}", f"{pair.p:.2g}", f"{pair.corrected:.2g}"]
+            for pair in made.pairs
+        ]
+        columns = ["first", "second", "first is better (A12)", "p", "p (Holm)"]
+        yield _Table("Pairs of methods, all repeats", columns, rows, text=2)
+
+
+def _totals(made: Comparison, methods: Sequence[Method], protocol: str) -> _Table:
     rows = []
     for method in methods:
         rate = method.success(made.least)
@@ -119,7 +141,7 @@ def _totals(made: Comparison, methods: Sequence[Method], protocol: str) -> Any:
         )
     success = f"{made.least:g} in every test"
     columns = ["method", "runs", "all tests", success, "evaluations", "steps", "time", "parameters", "FLOPs"]
-    return terminal.table(f"All tests, and medians of what it took; {protocol}", columns, rows, text=("method",))
+    return _Table(f"All tests, and medians of what it took; {protocol}", columns, rows)
 
 
 def _shown(interval: Interval) -> str:

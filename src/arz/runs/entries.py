@@ -55,9 +55,8 @@ def entry_of(
         raise RunError(f"{run.folder} has no champion {when}: evolve it for longer")
     champion = parse_policy(str(reached[-1]["program"]), f"champion of {run.folder}")
     task = run.config.task
-    tests = assess(champion, task, episodes=episodes, threads=threads)
-    if isinstance(task, Quadruped):  # not with other numbers of sweeps
-        tests = [test for test in tests if test.change == task.engine]
+    change = task.engine if isinstance(task, Quadruped) else None  # not with other numbers of sweeps
+    tests = assess(champion, task, episodes=episodes, threads=threads, change=change)
     cost = complexity(champion)
     kept = np.flatnonzero(known)
     points = kept[np.unique(np.linspace(0, len(kept) - 1, POINTS).astype(int))]

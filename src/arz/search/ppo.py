@@ -23,16 +23,26 @@ class PpoSettings(SharedSettings):
     select_every: int = 4
     """After this many iterations the network is tried as champion."""
     selection_episodes: int = 48
-    sequence: int = 1024
+    sequence: int = 256
     """Steps of each environment between two updates: the paper's collect sequence length."""
     learning_rate: float = 5e-4
     """How fast it learns."""
     entropy: float = 0.0
     """How much the entropy of the actions counts."""
-    environments: int = 8
+    environments: int = 32
     """Episodes side by side."""
+    batch: int = 1024
+    """Steps that are learned from at a time."""
+    epochs: int = 10
+    """How often all steps of an iteration are learned from."""
 
-    LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "sequence": 2, "environments": 1}
+    LEAST: ClassVar[dict[str, int]] = {
+        **SharedSettings.LEAST,
+        "sequence": 2,
+        "environments": 1,
+        "batch": 2,
+        "epochs": 1,
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
