@@ -76,7 +76,7 @@ def case(table: ModuleType, number: int, op: Any) -> list[str]:
         where = tuple(next(free) if part == ":" else part for part in op.place)
         loops = "ij"[: op.place.count(":")]
     shifted = not op.writes_part and any(
-        input_kind == kind and re.search(rf"\b{letter}\(", op.element + op.sum + op.spread)
+        input_kind == kind and re.search(rf"\b{letter}\(", f"{op.element} {op.sum} {op.spread}")
         for letter, input_kind in zip(table.INPUT_LETTERS, op.inputs, strict=False)
     )  # such an op may read what it has just written, when input and output are one register
     writer = "frame.scratch_writer()" if shifted else "frame.template writer<Masked>(x.at[0], chunk, active)"

@@ -40,6 +40,13 @@ DOORS: dict[str, set[str]] = {
     "evaluate": {"interpreter", "native", "network", "program", "streams"}
     | {"tasks.cartpole", "tasks.quadruped", "tasks.status", "tasks.task"},
     "assess": {"evaluate", "network", "program", "tasks.task"},
+    "watch": {"evaluate", "interpreter", "network", "program", "tasks.cartpole", "tasks.cartpole_environment"}
+    | {"tasks.environment", "tasks.quadruped", "tasks.quadruped_environment", "tasks.status"},
+    "export.__init__": set(),
+    "export.formulas": {"ops", "program"},
+    "export.parts": {"complexity", "interpreter", "ops", "program", "simplify", "streams", "text"},
+    "export.python": {"elementary", "export.formulas", "export.parts", "ops", "program", "streams"},
+    "export.c": {"elementary", "export.formulas", "export.parts", "ops", "program", "streams"},
     # a search knows neither programs nor tasks
     "search.__init__": set(),
     "search.problem": set(),
@@ -106,7 +113,13 @@ DOORS: dict[str, set[str]] = {
     "analysis.comparison": {"analysis", "analysis.statistics"},
     # what a person sees
     "terminal": {"runs.session"},
-    "commands.__init__": {"commands.comparing", "commands.evolving", "commands.looking", "commands.sweeping"}
+    "commands.__init__": {
+        "commands.comparing",
+        "commands.evolving",
+        "commands.exporting",
+        "commands.looking",
+        "commands.sweeping",
+    }
     | {"commands.trying"},
     "commands.common": {
         "assess",
@@ -146,6 +159,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"simplify", "terminal"},
+    "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.python", "network", "program"}
+    | {"tasks.cartpole", "tasks.quadruped", "watch"},
     "commands.trying": {
         "analysis",
         "analysis.replay",
@@ -161,7 +176,7 @@ DOORS: dict[str, set[str]] = {
     "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common"}
     | {"runs.entries", "runs.run", "runs.store", "terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
-    "cli": {"", "commands", "names", "network", "runs", "runs.run", "tasks.cartpole", "tasks.quadruped"},
+    "cli": {"export", "", "commands", "names", "network", "runs", "runs.run", "tasks.cartpole", "tasks.quadruped"},
 }
 
 

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import arz
 from arz import commands
+from arz.export import LANGUAGES
 from arz.names import did_you_mean
 from arz.network import KINDS as NETWORKS
 from arz.runs import config as configs
@@ -220,6 +221,12 @@ def _parser() -> argparse.ArgumentParser:
             choices=CHOICES if name == "leg" else None,
             help=f"{text} (default: as in the run, or random)",
         )
+
+    export = command("export", "write a program as a Python module or a C header that runs without arz")
+    export.add_argument("source", metavar="RUN_OR_FILE", help="a run, an .arz file, or - for standard input")
+    export.add_argument("--to", choices=LANGUAGES, required=True, help="the language")
+    export.add_argument("--output", metavar="FILE", help="where to write it (default: standard output)")
+    export.add_argument("--name", default="arz", help="what its names begin with (default: arz)")
 
     ops = command("ops", "the table of operations")
     _add_json(ops)

@@ -2,8 +2,9 @@
 
 from arz.commands.comparing import compare
 from arz.commands.evolving import evolve, resume, train
+from arz.commands.exporting import export
 from arz.commands.looking import ops, runs, show
 from arz.commands.sweeping import sweep
 from arz.commands.trying import plot, replay, test
 
-__all__ = ["compare", "evolve", "ops", "plot", "replay", "resume", "runs", "show", "sweep", "test", "train"]
+__all__ = ["compare", "evolve", "export", "ops", "plot", "replay", "resume", "runs", "show", "sweep", "test", "train"]

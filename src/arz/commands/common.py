@@ -22,7 +22,7 @@ from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
 from arz.runs.run import Run
-from arz.runs.store import RunError
+from arz.runs.store import RunError, is_run
 from arz.simplify import readable
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
@@ -73,6 +73,18 @@ def task_of(policy: Program | Network) -> Cartpole | Quadruped:
         if (task.observations, task.actions) == seen:
             return task
     raise ValueError(f"there is no task with {seen[0]} observations and {seen[1]} actions, as the policy has")
+
+
+def policy_and_task(source: str) -> tuple[Program | Network, Cartpole | Quadruped | None]:
+    """The champion of a run or the policy of a file, and the task that it was made for, if that is known."""
+    if is_run(source):
+        with Run.open(source) as run:
+            return run.champion, run.config.task
+    policy = policy_at(source)
+    try:
+        return policy, task_of(policy)
+    except ValueError:
+        return policy, None
 
 
 def check_threads(threads: int | None) -> None:

@@ -1,0 +1,46 @@
+"""`arz export`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.commands.common import policy_and_task, refuse_existing
+from arz.evaluate import fresh_episodes
+from arz.export import LANGUAGES
+from arz.export.c import to_c
+from arz.export.python import to_python
+from arz.network import Network
+from arz.program import Program
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
+from arz.watch import watch
+
+EXPORTERS = dict(zip(LANGUAGES, (to_python, to_c), strict=True))
+
+
+def export(options: argparse.Namespace) -> None:
+    """Writes a program in another language."""
+    refuse_existing(options.output)
+    policy, task = policy_and_task(options.source)
+    if isinstance(policy, Network):
+        raise ValueError(f"{options.source} is a network, and only programs can be exported")
+    text = EXPORTERS[options.to](policy, name=options.name, observations=_seen(policy, task))
+    if not options.output:
+        print(text, end="")
+        return
+    with Path(options.output).open("x", encoding="utf-8") as file:
+        file.write(text)
+    check = f"python {options.output}"
+    if options.to == "c":
+        flags = f"-std=c99 -ffp-contract=off -D{options.name.upper()}_MAIN"
+        check = f"cc {flags} -x c {options.output} -lm -o check && ./check"
+    print(f"Written: {options.output}. Check it: {check}")
+
+
+def _seen(policy: Program, task: Cartpole | Quadruped | None) -> NDArray[np.float64] | None:
+    """What the program sees in a test episode of its task, for test vectors."""
+    return None if task is None else watch(policy, task, int(fresh_episodes(1)[0])).observations
