@@ -47,6 +47,23 @@ DOORS: dict[str, set[str]] = {
     "export.parts": {"complexity", "interpreter", "ops", "program", "simplify", "streams", "text"},
     "export.python": {"elementary", "export.formulas", "export.parts", "ops", "program", "streams"},
     "export.c": {"elementary", "export.formulas", "export.parts", "ops", "program", "streams"},
+    "explain.__init__": set(),
+    "explain.flow": {"ops", "program", "text"},
+    "explain.diagram": {"explain.flow"},
+    "explain.dual": {"elementary", "ops", "program"},
+    "explain.linear": {"explain.dual", "interpreter", "ops", "program", "text"},
+    "explain.ablation": {
+        "evaluate",
+        "explain.flow",
+        "ops",
+        "program",
+        "simplify",
+        "tasks.status",
+        "tasks.task",
+        "text",
+    },
+    "explain.traces": {"explain.flow", "program", "tasks.cartpole", "tasks.quadruped", "text", "watch"},
+    "explain.words": {"complexity", "explain.dual", "explain.flow", "explain.linear", "program"},
     # a search knows neither programs nor tasks
     "search.__init__": set(),
     "search.problem": set(),
@@ -108,6 +125,7 @@ DOORS: dict[str, set[str]] = {
     "analysis.film": set(),
     "analysis.replay": {"analysis.film", "tasks.cartpole", "tasks.drawing"},
     "analysis.figures": {"analysis.film", "analysis.replay", "search.nsga2", "tasks.cartpole"},
+    "analysis.inside": {"analysis.figures", "explain.ablation", "explain.traces", "tasks.quadruped"},
     "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},
     "analysis.statistics": set(),
     "analysis.comparison": {"analysis", "analysis.statistics"},
@@ -116,6 +134,7 @@ DOORS: dict[str, set[str]] = {
     "commands.__init__": {
         "commands.comparing",
         "commands.evolving",
+        "commands.explaining",
         "commands.exporting",
         "commands.looking",
         "commands.sweeping",
@@ -159,6 +178,9 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"simplify", "terminal"},
+    "commands.explaining": {"analysis", "analysis.film", "commands.common", "evaluate", "explain", "explain.ablation"}
+    | {"explain.diagram", "explain.flow", "explain.linear", "explain.traces", "network", "program", "runs.store"}
+    | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "watch"},
     "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.python", "network", "program"}
     | {"tasks.cartpole", "tasks.quadruped", "watch"},
     "commands.trying": {

@@ -195,13 +195,6 @@ def _parser() -> argparse.ArgumentParser:
 
     replay = command("replay", "film an episode, and draw its state, action and changes over time")
     replay.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
-    replay.add_argument("--task", choices=NAMED, help="cartpole: what changes (default: all)")
-    replay.add_argument(
-        "--change",
-        choices=CHANGES,
-        help="cartpole: how it changes (default: as in the run, or continuous)",
-    )
-    replay.add_argument("--episode", type=int, default=0, help="which of the test episodes (default: 0)")
     replay.add_argument(
         "--output",
         metavar="FILE",
@@ -211,16 +204,34 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--viewer", action="store_true", help="quadruped: play it in MuJoCo's interactive viewer, and write nothing"
     )
-    _add_variant(replay)
-    for name, kind, text in (("leg", str, "quadruped: which leg breaks"), ("break_step", int, "quadruped: when")):
-        replay.add_argument(
-            "--" + name.replace("_", "-"),
-            type=kind,
-            dest=f"variant_{name}",
-            default=argparse.SUPPRESS,
-            choices=CHOICES if name == "leg" else None,
-            help=f"{text} (default: as in the run, or random)",
-        )
+    _add_episode(replay)
+
+    explain = command("explain", "what a program is: annotated listing, flow of numbers, linear form, summary in words")
+    explain.add_argument("source", metavar="RUN_OR_FILE", help="a run, an .arz file, or - for standard input")
+    explain.add_argument(
+        "--output", metavar="FOLDER", help="a new folder for a page and its pictures (default for a run: explain in it)"
+    )
+    explain.add_argument("--episode", type=int, default=0, help="which test episode to look at (default: 0)")
+    _add_json(explain)
+
+    trace = command(
+        "trace", "an episode from inside: registers, calls, actions and states over time; figures and a table"
+    )
+    trace.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
+    trace.add_argument("--output", metavar="FOLDER", help="a new folder (default for a run: trace in it)")
+    _add_episode(trace)
+    _add_json(trace)
+
+    ablate = command("ablate", "what each line, register and function is worth, and the smallest program as good")
+    ablate.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
+    ablate.add_argument("--episodes", type=int, default=100, help="how many test episodes (default: 100)")
+    ablate.add_argument(
+        "--tolerance", type=float, default=0.02, help="the share of the score that may be lost (default: 0.02)"
+    )
+    ablate.add_argument("--output", metavar="FOLDER", help="a new folder (default for a run: ablate in it)")
+    ablate.add_argument("--threads", type=int, help="how many to use (default: all)")
+    _add_episode(ablate, which=False)
+    _add_json(ablate)
 
     export = command("export", "write a program as a Python module or a C header that runs without arz")
     export.add_argument("source", metavar="RUN_OR_FILE", help="a run, an .arz file, or - for standard input")
@@ -279,6 +290,28 @@ def _add_fields(parser: argparse.ArgumentParser) -> None:
             groups[table].add_argument(
                 *names, default=argparse.SUPPRESS, help=text, metavar="VALUE", dest=f"field_{name}"
             )
+
+
+def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
+    """Options that say in which task a policy is watched."""
+    parser.add_argument("--task", choices=NAMED, help="cartpole: what changes (default: all)")
+    parser.add_argument(
+        "--change",
+        choices=CHANGES,
+        help="cartpole: how it changes (default: as in the run, or continuous)",
+    )
+    if which:
+        parser.add_argument("--episode", type=int, default=0, help="which of the test episodes (default: 0)")
+    _add_variant(parser)
+    for name, kind, text in (("leg", str, "quadruped: which leg breaks"), ("break_step", int, "quadruped: when")):
+        parser.add_argument(
+            "--" + name.replace("_", "-"),
+            type=kind,
+            dest=f"variant_{name}",
+            default=argparse.SUPPRESS,
+            choices=CHOICES if name == "leg" else None,
+            help=f"{text} (default: as in the run, or random)",
+        )
 
 
 def _add_variant(parser: argparse.ArgumentParser) -> None:

@@ -43,9 +43,9 @@ def render(program: Program) -> str:
     memory = program.memory
     settings = ", ".join(f"{field.name}={getattr(memory, field.name)}" for field in fields(memory))
     parts = [f"memory({settings})\n"]
-    start = list(_start_lines(program))
+    start = start_lines(program)
     if start:
-        parts.append("def StartEpisode():\n" + "".join(start))
+        parts.append("\n".join(["def StartEpisode():", *start]) + "\n")
     for function in range(1, len(program.functions)):
         body = [line_text(line, None) for line in program.lines(function)]
         s, v, i = program.returns(function)
@@ -91,7 +91,12 @@ def _block(head: str, lines: Sequence[str]) -> str:
     return "\n".join([head, *(f"    {line}" for line in lines)]) + "\n"
 
 
-def _start_lines(program: Program) -> Iterable[str]:
+def start_lines(program: Program) -> list[str]:
+    """The lines of StartEpisode: registers that do not start at zero."""
+    return "".join(_start_texts(program)).splitlines()
+
+
+def _start_texts(program: Program) -> Iterable[str]:
     for kind in "svm":
         for number in range(program.memory.count(kind)):
             value = program.start(kind, number)

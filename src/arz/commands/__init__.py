@@ -2,9 +2,26 @@
 
 from arz.commands.comparing import compare
 from arz.commands.evolving import evolve, resume, train
+from arz.commands.explaining import ablate, explain, trace
 from arz.commands.exporting import export
 from arz.commands.looking import ops, runs, show
 from arz.commands.sweeping import sweep
 from arz.commands.trying import plot, replay, test
 
-__all__ = ["compare", "evolve", "export", "ops", "plot", "replay", "resume", "runs", "show", "sweep", "test", "train"]
+__all__ = [
+    "ablate",
+    "compare",
+    "evolve",
+    "explain",
+    "export",
+    "ops",
+    "plot",
+    "replay",
+    "resume",
+    "runs",
+    "show",
+    "sweep",
+    "test",
+    "trace",
+    "train",
+]

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from arz.runs.config import Config
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
 from arz.simplify import readable
-from arz.tasks.cartpole import Cartpole
+from arz.tasks.cartpole import NAMED, Cartpole
 from arz.tasks.quadruped import Quadruped
 
 LINE = 120
@@ -85,6 +86,26 @@ def policy_and_task(source: str) -> tuple[Program | Network, Cartpole | Quadrupe
         return policy, task_of(policy)
     except ValueError:
         return policy, None
+
+
+def checked_variant(task: Cartpole | Quadruped, given: dict[str, Any]) -> dict[str, Any]:
+    """The options that vary a task, if it is one that has them."""
+    known = {item.name for item in fields(task)}
+    for name in given:
+        if name not in known:
+            raise ValueError(f"--{name.replace('_', '-')} is not for this task ({task.name})")
+    return given
+
+
+def episode_task(options: argparse.Namespace, base: Cartpole | Quadruped) -> Cartpole | Quadruped:
+    """The task of an episode to look at: a run's own, or as options say; something changes in it."""
+    varied = replace(base, **checked_variant(base, with_prefix(options, "variant_")))
+    if isinstance(varied, Quadruped):
+        if options.change or options.task:
+            raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
+        return varied
+    change = options.change or (varied.change if varied.change != "none" else "continuous")
+    return replace(varied, change=change, parameters=NAMED[options.task or "all"])
 
 
 def check_threads(threads: int | None) -> None:

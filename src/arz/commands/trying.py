@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from arz.analysis.replay import film
 from arz.assess import assess
 from arz.commands.common import (
     check_threads,
+    checked_variant,
+    episode_task,
     policy_at,
     print_json,
     print_tests,
@@ -27,7 +29,7 @@ from arz.network import Network
 from arz.program import Program
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
-from arz.tasks.cartpole import NAMED, Cartpole
+from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
 
 
@@ -44,14 +46,14 @@ def test(options: argparse.Namespace) -> None:
     refuse_existing(figure)
     if is_run(options.source):
         with Run.open(options.source) as run:
-            variant = _checked(run.config.task, given)
+            variant = checked_variant(run.config.task, given)
             results = run.test(**how, **variant)
         is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
         if is_usual and not options.json:
             figure = figure or Path(options.source) / "test.png"
     else:
         program = policy_at(options.source)
-        variant = _checked(task_of(program), given)
+        variant = checked_variant(task_of(program), given)
         results = assess(program, replace(task_of(program), **variant), **how)
     if figure:
         title = f"{options.source}: {options.episodes} test episodes each"
@@ -63,15 +65,6 @@ def test(options: argparse.Namespace) -> None:
     print_tests(results, f"{options.source}: mean return over {options.episodes} test episodes")
     if figure:
         print(f"Figure: {figure}")
-
-
-def _checked(task: Cartpole | Quadruped, given: dict[str, Any]) -> dict[str, Any]:
-    """The options that vary a task, if it is one that has them."""
-    known = {item.name for item in fields(task)}
-    for name in given:
-        if name not in known:
-            raise ValueError(f"--{name.replace('_', '-')} is not for this task ({task.name})")
-    return given
 
 
 def plot(options: argparse.Namespace) -> None:
@@ -113,23 +106,21 @@ def replay(options: argparse.Namespace) -> None:
     if options.output or not is_run(options.source):
         refuse_existing(path)
         refuse_existing(strip)
-    variant = _checked(base, with_prefix(options, "variant_"))
-    if isinstance(base, Quadruped):
-        _replay_quadruped(options, program, replace(base, **variant), path, strip)
+    task = episode_task(options, base)
+    if isinstance(task, Quadruped):
+        _replay_quadruped(options, program, task, path, strip)
     elif options.viewer:
         raise ValueError("--viewer is for the quadruped: there is no MuJoCo model of the cartpole")
     else:
-        _replay_cartpole(options, program, replace(base, **variant), path, strip)
+        _replay_cartpole(options, program, task, path, strip)
     if options.viewer:
         return
     print(f"Film: {path}. State, action and changes: {strip}")
 
 
 def _replay_cartpole(
-    options: argparse.Namespace, program: Program | Network, base: Cartpole, path: Path, strip: Path
+    options: argparse.Namespace, program: Program | Network, task: Cartpole, path: Path, strip: Path
 ) -> None:
-    change = options.change or (base.change if base.change != "none" else "continuous")
-    task = replace(base, change=change, parameters=NAMED[options.task or "all"])
     rows, ending, title = _episode(options, program, task)
     film(rows, path, x_limit=task.x_limit, every=options.every or 3, title=title, ending=ending)
     figures.save(figures.strip_figure(rows, title, x_limit=task.x_limit, ending=ending), strip)
@@ -138,8 +129,6 @@ def _replay_cartpole(
 def _replay_quadruped(
     options: argparse.Namespace, program: Program | Network, task: Quadruped, path: Path, strip: Path
 ) -> None:
-    if options.change or options.task:
-        raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
     rows, ending, title = _episode(options, program, task)
     if options.viewer:
         walk.view(rows)

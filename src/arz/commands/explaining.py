@@ -1,0 +1,323 @@
+"""`arz explain`, `arz trace` and `arz ablate`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arz import terminal
+from arz.analysis import figures, inside
+from arz.analysis.film import whole_file
+from arz.commands.common import check_threads, episode_task, policy_and_task, print_json
+from arz.evaluate import fresh_episodes
+from arz.explain import words
+from arz.explain.ablation import Ablation, Smaller, smallest
+from arz.explain.ablation import ablate as ablated
+from arz.explain.diagram import diagram
+from arz.explain.flow import Flow, flow
+from arz.explain.linear import Reading, read
+from arz.explain.traces import Inside
+from arz.network import Network
+from arz.program import Program
+from arz.runs.store import is_run
+from arz.simplify import readable
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import STATE, Quadruped
+from arz.watch import Watched, watch
+
+NAMES = {"cartpole": ("x", "theta", "x_dot", "theta_dot"), "quadruped": STATE}
+"""What the entries of an observation are."""
+MOST_SHOWN = 12
+"""Matrices with more rows or columns are not printed."""
+KERNEL_STEPS = 60
+
+
+def explain(options: argparse.Namespace) -> None:
+    """Says what a program is and does."""
+    program, task = _program(options.source)
+    folder = _folder(options, "explain")
+    simple = _simple(program)
+    found = flow(simple)
+    reading = _reading(simple, task, options)
+    said = words.sentences(found, reading)
+    names = _names(task)
+    title = f"{options.source}: how its numbers flow"
+    if folder is not None:
+        _write(folder, "flow.svg", diagram(found, title))
+        if reading is not None and _is_telling(reading):
+            labels = [
+                *(names or reading.inputs[: simple.memory.observations]),
+                *reading.inputs[-len(reading.A) :],
+            ]
+            figure = inside.kernel_figure(
+                reading.kernel(KERNEL_STEPS), labels, f"{options.source}: how inputs count later"
+            )
+            figures.save(figure, folder / "kernel.png")
+        _write(folder, "explain.md", _page(options.source, found, reading, said, names, folder))
+    if options.json:
+        print_json(_everything(found, reading, said))
+        return
+    print(f"# {options.source}, for reading. {readable(program).guarantee}\n")
+    print(found.listing())
+    rows = [[name, str(parameters), str(flops)] for name, parameters, flops in words.costs(simple)]
+    terminal.console().print(terminal.table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",)))
+    print("\n".join(f"- {sentence}" for sentence in said))
+    if folder is not None:
+        print(f"Page: {folder / 'explain.md'}. Picture of the flow: {folder / 'flow.svg'}.")
+
+
+def trace(options: argparse.Namespace) -> None:
+    """Shows an episode from inside."""
+    program, base = _program(options.source)
+    if base is None:
+        raise ValueError(f"there is no task that {options.source} fits: nothing can be watched")
+    task = episode_task(options, base)
+    folder = _folder(options, "trace")
+    if folder is None:
+        raise ValueError("say where to write the trace: --output FOLDER")
+    seen = Inside(_watched(_simple(program), task, options.episode))
+    title = f"{options.source}: {task.name}, test episode {options.episode}"
+    drawn = {"registers": inside.registers_figure, "actions": inside.actions_figure}
+    if seen.calls:
+        drawn["calls"] = inside.calls_figure
+    if seen.observing:
+        drawn["states"] = inside.states_figure
+    for name, draw in drawn.items():
+        figures.save(draw(seen, f"{title}\n{name}"), folder / f"{name}.png")
+    _write(folder, "trace.csv", seen.csv())
+    periods = {phase: seen.periods(*steps) for phase, steps in seen.phases.items()}
+    _write(folder, "periods.csv", _period_table(periods))
+    _write(folder, "program.arz", str(seen.program))
+    if options.json:
+        told = {phase: {name: asdict(found) for name, found in of.items()} for phase, of in periods.items()}
+        about = {"steps": seen.steps, "return": float(seen.episode.rewards.sum()), "ending": seen.episode.ending}
+        changes = [asdict(change) for change in seen.changes]
+        print_json(
+            {**about, "changes": changes, "periods": told, "states": int(seen.states.max()) + 1, "folder": str(folder)}
+        )
+        return
+    print(f"Return {seen.episode.rewards.sum():.1f} in {seen.steps} steps. {seen.episode.ending}")
+    for change in seen.changes:
+        when = (
+            f"at step {change.first}" if change.first == change.last else f"from step {change.first} to {change.last}"
+        )
+        print(f"{change.name}: {when}")
+    _print_periods(seen, periods)
+    if seen.observing:
+        count = int(seen.states.max()) + 1
+        print(f"Conditions that look at the observation: {len(seen.observing)}, in {count} combinations.")
+    print(f"Figures ({', '.join(drawn)}), trace.csv and periods.csv: {folder}")
+
+
+def ablate(options: argparse.Namespace) -> None:
+    """Says what each part of a program is worth."""
+    check_threads(options.threads)
+    if not 1 <= options.episodes <= 100_000:
+        raise ValueError(f"--episodes must be 1 to 100000, not {options.episodes}")
+    if not 0 <= options.tolerance <= 1:
+        raise ValueError(f"--tolerance must be 0 to 1, not {options.tolerance}")
+    program, base = _program(options.source)
+    if base is None:
+        raise ValueError(f"there is no task that {options.source} fits: nothing can be scored")
+    task = episode_task(options, base)
+    folder = _folder(options, "ablate")
+    how: dict[str, Any] = {"episodes": options.episodes, "threads": options.threads}
+    found = ablated(program, task, **how)
+
+    def say(lines: int, score: float) -> None:
+        terminal.note(f"{lines} lines left: {score:.1f}", options.json)
+
+    smaller = smallest(program, task, tolerance=options.tolerance, on_round=say, **how)
+    if folder is not None:
+        title = f"{options.source}: {task.name}, {options.episodes} test episodes"
+        figures.save(inside.ablation_figure(found, title), folder / "ablation.png")
+        _write(folder, "ablation.csv", _ablation_table(found))
+        _write(folder, "smallest.arz", str(smaller.program))
+    if options.json:
+        parts = [{**asdict(part), "worth": found.worth(part)} for part in found.parts]
+        small = {"program": str(smaller.program), "score": smaller.score, "removed": smaller.removed}
+        print_json({"score": found.score, "completed": found.completed, "parts": parts, "smallest": small})
+        return
+    _print_ablation(found, smaller, options)
+    if folder is not None:
+        print(f"ablation.png, ablation.csv and smallest.arz: {folder}")
+
+
+# ---- what they share ----
+
+
+def _program(source: str) -> tuple[Program, Cartpole | Quadruped | None]:
+    policy, task = policy_and_task(source)
+    if isinstance(policy, Network):
+        raise ValueError(f"{source} is a network: only programs can be explained")
+    return policy, task
+
+
+def _simple(program: Program) -> Program:
+    """The readable form; the program itself, with its own names, if there is nothing to simplify."""
+    simple = readable(program)
+    return simple.program if simple.removed or simple.folded else program
+
+
+def _folder(options: argparse.Namespace, name: str) -> Path | None:
+    """Where to write: a new folder, or that of the run."""
+    if options.output:
+        folder = Path(options.output)
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ValueError(f"{folder} exists already, and nothing is overwritten: choose another name")
+    elif is_run(options.source):
+        folder = Path(options.source) / name
+    else:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    with whole_file(folder / name) as beside:
+        Path(beside).write_text(text, encoding="utf-8")
+
+
+def _watched(program: Program, task: Cartpole | Quadruped, episode: int) -> Watched:
+    if not 0 <= episode < 2**62:
+        raise ValueError("--episode must be 0 or more, and below 2**62")
+    return watch(program, task, int(fresh_episodes(1, first=episode)[0]))
+
+
+def _names(task: Cartpole | Quadruped | None) -> tuple[str, ...] | None:
+    return None if task is None else tuple(NAMES["cartpole" if isinstance(task, Cartpole) else "quadruped"])
+
+
+# ---- explain ----
+
+
+def _reading(program: Program, task: Cartpole | Quadruped | None, options: argparse.Namespace) -> Reading | None:
+    """The program as a filter; near the path of a test episode, if it has to be."""
+    try:
+        return read(program, None if task is None else _watched(program, task, options.episode).trace)
+    except ValueError:
+        return None
+
+
+def _is_telling(reading: Reading) -> bool:
+    """Whether the filter says something about the program, and is small enough to look at."""
+    is_small = max(len(reading.state), len(reading.inputs)) <= MOST_SHOWN
+    if reading.is_exact or reading.errors is None or reading.actions is None:
+        return is_small and reading.is_exact
+    return is_small and float(np.sqrt(np.mean(reading.errors**2))) < 0.1 * float(np.std(reading.actions))
+
+
+def _page(
+    source: str, found: Flow, reading: Reading | None, said: list[str], names: tuple[str, ...] | None, folder: Path
+) -> str:
+    rows = "".join(f"| {name} | {parameters} | {flops} |\n" for name, parameters, flops in words.costs(found.program))
+    parts = [
+        f"# {source}\n",
+        "\n".join(f"- {sentence}" for sentence in said) + "\n",
+        "## The program\n\nIn its readable form. Behind each line stands what it depends on within a step.\n",
+        f"```\n{found.listing()}```\n",
+        "![How its numbers flow](flow.svg)\n",
+        f"## Cost\n\n| | parameters | FLOPs per step |\n|---|---:|---:|\n{rows}",
+    ]
+    if reading is not None and _is_telling(reading):
+        kind = "exact" if reading.is_exact else "near the path of one episode"
+        parts += [f"## As a linear filter ({kind})\n", words.matrices(reading, names), words.sum_form(reading, names)]
+        parts.append("![How inputs count later](kernel.png)\n" if (folder / "kernel.png").exists() else "")
+    return "\n".join(parts)
+
+
+def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[str, Any]:
+    lines = [
+        {
+            "function": line.function,
+            "line": line.number,
+            "text": line.text,
+            "depends on": sorted(found.within[line.function, line.number]),
+            "over time on": sorted(found.over_time[line.function, line.number]),
+            "uses": sorted(line.uses),
+            "carried from": sorted(line.carries),
+        }
+        for line in found.lines
+    ]
+    about: dict[str, Any] = {
+        "program": str(found.program),
+        "lines": lines,
+        "remembered": found.remembered,
+        "summary": said,
+    }
+    about["costs"] = [
+        dict(zip(("name", "parameters", "flops"), row, strict=True)) for row in words.costs(found.program)
+    ]
+    if reading is not None:
+        matrices = {name: getattr(reading, name).tolist() for name in ("U", "P", "A", "W", "z", "c", "start")}
+        values = [[value.real, value.imag] for value in reading.eigenvalues.tolist()]
+        about["linear"] = {
+            "is_exact": reading.is_exact,
+            "is_on_path": reading.is_on_path,
+            "state": reading.state,
+            "inputs": reading.inputs,
+            **matrices,
+            "eigenvalues": values,
+            "error": None if reading.errors is None else float(np.sqrt(np.mean(reading.errors**2))),
+        }
+    return about
+
+
+# ---- trace ----
+
+
+def _period_table(periods: dict[str, Any]) -> str:
+    rows = [
+        (phase, name, period.steps, period.likeness) for phase, of in periods.items() for name, period in of.items()
+    ]
+    return _table_text(["phase", "register", "steps", "likeness"], rows)
+
+
+def _print_periods(seen: Inside, periods: dict[str, Any]) -> None:
+    names = list(dict.fromkeys(name for of in periods.values() for name in of))
+    if not names:
+        return
+    columns = ["register", *(f"period {phase} (s)".replace("  ", " ") for phase in periods)]
+    rows = [[n, *(f"{of[n].steps * seen.seconds:.3f}" if n in of else "" for of in periods.values())] for n in names]
+    terminal.console().print(terminal.table("What repeats itself", columns, rows))
+
+
+def _table_text(columns: list[str], rows: list[Any]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+# ---- ablate ----
+
+
+def _ablation_table(found: Ablation) -> str:
+    rows = [(p.kind, p.function, p.name, p.score, p.completed, found.worth(p)) for p in found.parts]
+    return _table_text(["kind", "function", "name", "score without it", "completed", "worth"], rows)
+
+
+def _print_ablation(found: Ablation, smaller: Smaller, options: argparse.Namespace) -> None:
+    rows = [
+        [
+            part.kind if part.function == 0 or part.kind != "line" else f"line of f{part.function - 1}",
+            part.name,
+            *(f"{part.score:.1f}", f"{part.completed:.0%}", f"{found.worth(part):.1f}"),
+        ]
+        for part in found.parts
+    ]
+    columns = ["part", "what", "score without it", "lasted to the end", "worth"]
+    title = f"{options.source}: {found.score:.1f} over {found.episodes} test episodes, as it is"
+    terminal.console().print(terminal.table(title, columns, rows, text=("part", "what")))
+    print(
+        f"\nThe smallest program within {options.tolerance:.0%} that leaving out lines one by one gave: "
+        f"{smaller.removed} lines fewer, {smaller.score:.1f} on the test episodes (whole: {smaller.whole_score:.1f}).\n"
+    )
+    print(flow(smaller.program).listing())

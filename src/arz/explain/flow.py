@@ -1,0 +1,253 @@
+"""Where the numbers of a program come from: which lines use what the others wrote, in this step or in the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from arz.ops import CALL_ARGUMENTS
+from arz.program import NONE, Instruction, Program
+from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, line_text, register_text, start_lines
+
+Register = tuple[str, int]
+WIDEST = 110
+"""Longer rows of start values are cut."""
+MOST_NAMES = 6
+"""More registers than this are not named in a remark."""
+OBSERVATION, LAST_ACTION, RANDOM = "observation", "last action", "random numbers"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a program, and where what it reads comes from."""
+
+    function: int
+    number: int
+    text: str
+    uses: frozenset[tuple[int, int]]
+    """Lines (function, number) of the same step whose results it reads."""
+    carries: frozenset[tuple[int, int]]
+    """Lines whose results it may read in the next step."""
+    sources: frozenset[str]
+    """What it reads that no line of this step wrote: `OBSERVATION`, `LAST_ACTION`, `RANDOM`, or `memory of NAME`."""
+    conditions: frozenset[tuple[int, int]]
+    """Calls that decide whether it is done."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """All lines of a program, GetAction's first."""
+
+    program: Program
+    lines: tuple[Line, ...]
+
+    @cached_property
+    def by_place(self) -> dict[tuple[int, int], Line]:
+        """Lines by function and number."""
+        return {(line.function, line.number): line for line in self.lines}
+
+    @cached_property
+    def within(self) -> dict[tuple[int, int], frozenset[str]]:
+        """For each line, all that it depends on within a step, directly or by way of other lines and conditions."""
+        found = {place: line.sources for place, line in self.by_place.items()}
+        return self._closure(found, lambda line: line.uses | line.conditions)
+
+    @cached_property
+    def over_time(self) -> dict[tuple[int, int], frozenset[str]]:
+        """The same, also by way of what is remembered from step to step."""
+        found = {place: line.sources for place, line in self.by_place.items()}
+        return self._closure(found, lambda line: line.uses | line.conditions | line.carries)
+
+    def _closure(
+        self, found: dict[tuple[int, int], frozenset[str]], before: object
+    ) -> dict[tuple[int, int], frozenset[str]]:
+        while True:
+            after = {
+                place: own.union(*(found[used] for used in before(self.by_place[place])))  # type: ignore[operator]
+                for place, own in found.items()
+            }
+            if after == found:
+                return found
+            found = after
+
+    @cached_property
+    def remembered(self) -> tuple[str, ...]:
+        """The registers that carry numbers from step to step."""
+        names = {
+            source.removeprefix("memory of ") for line in self.lines for source in line.sources if "memory of" in source
+        }
+        return tuple(sorted(names, key=_order))
+
+    @cached_property
+    def constants(self) -> tuple[str, ...]:
+        """The registers of GetAction that are read and never written."""
+        written = {register for line in self.program.lines() for register in line.outputs}
+        read = {register for line in self.program.lines() for register in _reads(line)}
+        world = {("v", 1), self.program.memory.action}
+        return tuple(sorted((f"{k}{n}" for k, n in read - written - world if k != "i"), key=_order))
+
+    @property
+    def acting(self) -> list[Line]:
+        """The lines that write the action."""
+        lines = self.program.lines()
+        return [
+            line
+            for line in self.lines
+            if line.function == 0 and self.program.memory.action in lines[line.number].outputs
+        ]
+
+    def depends(self, source: str, over_time: bool = True) -> bool:
+        """Whether an action depends on a source."""
+        found = self.over_time if over_time else self.within
+        return any(source in found[line.function, line.number] for line in self.acting)
+
+    @cached_property
+    def conditional(self) -> list[Line]:
+        """The calls whose condition depends on something that varies, in the order of the program."""
+        return [line for line in self.lines if self._is_call(line) and self.over_time[line.function, line.number]]
+
+    def _is_call(self, line: Line) -> bool:
+        return line.function == 0 and self.program.lines()[line.number].op.is_call
+
+    def listing(self) -> str:
+        """The program with a remark behind each line: what it depends on within a step."""
+        start = [line for line in start_lines(self.program) if not line.startswith(" " * 8)]
+        start = [line if len(line) <= WIDEST else f"{line[: WIDEST - 4]} ..." for line in start]
+        blocks = ["\n".join(["def StartEpisode():", *start])] if start else []
+        for function in (*range(1, len(self.program.functions)), 0):
+            head = f"def f{function - 1}({ARGUMENTS}):" if function else f"def GetAction({GET_ACTION_ARGUMENTS}):"
+            own = [line for line in self.lines if line.function == function]
+            width = max((len(line.text) for line in own), default=0)
+            body = [f"    {line.text:<{width}}  # {self.remark(line)}" for line in own]
+            blocks.append("\n".join([head, *body]))
+        return "\n\n".join(blocks) + "\n"
+
+    def remark(self, line: Line) -> str:
+        """What a line depends on, in a few words."""
+        found = self.within[line.function, line.number]
+        memory = sorted((s.removeprefix("memory of ") for s in found if s.startswith("memory of")), key=_order)
+        parts = [source for source in (OBSERVATION, LAST_ACTION, RANDOM) if source in found]
+        if memory:
+            parts.append(f"memory ({', '.join(memory) if len(memory) <= MOST_NAMES else f'{len(memory)} registers'})")
+        return " + ".join(parts) if parts else "constant"
+
+
+def flow(program: Program) -> Flow:
+    """Follows the numbers of a program, as it stands."""
+    bodies = [_Body(program, function) for function in range(len(program.functions))]
+    return Flow(program, tuple(line for body in bodies for line in body.lines()))
+
+
+def _order(name: str) -> tuple[str, str, int, str]:
+    """For sorting names such as s10, f0.v2 and action."""
+    function, _, register = name.rpartition(".")
+    digits = "".join(filter(str.isdigit, register))
+    return function, register[:1], int(digits or 0), register
+
+
+class _Body:
+    """One function, and who wrote what when a line reads it."""
+
+    def __init__(self, program: Program, function: int) -> None:
+        self.program, self.function = program, function
+        self.code = program.lines(function)
+        memory = program.memory
+        self.world: dict[Register, str] = {}
+        self.callers = [
+            (number, line)
+            for number, line in enumerate(program.lines())
+            if function and line.op.is_call and int(line.inputs[0]) == function - 1
+        ]
+        if function == 0:
+            self.world = {("v", 1): OBSERVATION}
+        self.action = memory.action if function == 0 else None
+        self.at_end = self._writers_at_end()
+
+    def _writers_at_end(self) -> dict[Register, frozenset[int]]:
+        """Which lines may have written what a register holds when the function ends."""
+        found: dict[Register, frozenset[int]] = {}
+        for number, line in enumerate(self.code):
+            for register in _written(line):
+                found[register] = frozenset({number}) | (
+                    found.get(register, frozenset()) if _keeps(line) else frozenset()
+                )
+        return found
+
+    def lines(self) -> Iterable[Line]:
+        """What each line reads, and from whom."""
+        present: dict[Register, tuple[frozenset[int], bool]] = {}
+        """Who may have written a register in this run of the function, and whether it may still hold what was there."""
+        for number, line in enumerate(self.code):
+            uses: set[tuple[int, int]] = set()
+            carries: set[tuple[int, int]] = set()
+            sources: set[str] = {RANDOM} if line.op.draws else set()
+            for register in _reads(line):
+                writers, is_old = present.get(register, (frozenset(), True))
+                uses |= {(self.function, writer) for writer in writers}
+                if is_old:
+                    self._old(register, uses, carries, sources)
+            if line.op.is_call:
+                uses |= self._results(line)
+            yield Line(
+                self.function,
+                number,
+                line_text(line, self.program.memory if self.function == 0 else None),
+                frozenset(uses),
+                frozenset(carries),
+                frozenset(sources),
+                frozenset((0, call) for call, _ in self.callers),
+            )
+            for register in _written(line):
+                writers, is_old = present.get(register, (frozenset(), True))
+                present[register] = (writers | {number}, is_old) if _keeps(line) else (frozenset({number}), False)
+
+    def _old(
+        self, register: Register, uses: set[tuple[int, int]], carries: set[tuple[int, int]], sources: set[str]
+    ) -> None:
+        """What a register holds before the function writes it."""
+        if register in self.world:
+            sources.add(self.world[register])
+            return
+        if self.function and register in CALL_ARGUMENTS:
+            place = 1 + CALL_ARGUMENTS.index(register)
+            passed = [int(call.inputs[place]) for _, call in self.callers]
+            uses |= {(0, number) for number, _ in self.callers}  # the call hands it over
+            if all(source != NONE for source in passed):
+                return
+        writers = self.at_end.get(register, frozenset())
+        if not self.program.memory.stateful or (not writers and register != self.action):
+            return  # a constant
+        if register == self.action:
+            sources.add(LAST_ACTION)
+        else:
+            prefix = f"f{self.function - 1}." if self.function else ""
+            sources.add(
+                f"memory of {prefix}{register_text(*register, self.program.memory if not self.function else None)}"
+            )
+        carries |= {(self.function, writer) for writer in writers}
+
+    def _results(self, line: Instruction) -> set[tuple[int, int]]:
+        """The lines of a CADF whose results a call takes."""
+        callee = int(line.inputs[0]) + 1
+        body, taken = self.program.lines(callee), zip("svi", self.program.returns(callee), strict=True)
+        found = set()
+        for (_, target), register in zip(line.outputs, taken, strict=True):
+            if target != NONE:
+                found |= {(callee, n) for n, inner in enumerate(body) if register in inner.outputs}
+        return found
+
+
+def _reads(line: Instruction) -> list[Register]:
+    """The registers that a line reads; one that it changes in part is not among them."""
+    pairs = zip(line.op.inputs, line.inputs, strict=True)
+    return [(kind, int(value)) for kind, value in pairs if kind in "svmi" and value != NONE]
+
+
+def _written(line: Instruction) -> list[Register]:
+    return [(kind, number) for kind, number in line.outputs if number != NONE]
+
+
+def _keeps(line: Instruction) -> bool:
+    """Whether what it writes may keep something of what was there."""
+    return line.op.is_call or line.op.writes_part

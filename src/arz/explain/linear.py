@@ -1,0 +1,377 @@
+"""A program as a linear recurrent filter, where it is one (the paper's supplement, "Discussion of the ... algorithm").
+
+With the observation and the last action as input s and the memory that matters as state Z,
+
+    Z' = U Z + P s + z        action = A Z' + W s + c
+
+`read` finds the matrices by working one step through with slopes (`dual.py`): exactly, if the step is affine. If it
+is affine only on the way that was taken in an episode, or bends, they are the local form there, and their error
+over the episode is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.explain.dual import WAYS, Dual, Place, Step, constants
+from arz.interpreter import Trace
+from arz.ops import CALL_ARGUMENTS
+from arz.program import Memory, Program
+from arz.text import register_text
+
+Floats = NDArray[np.float64]
+SETTLING = 3
+"""After so many steps a number may have settled."""
+MAX_VARIABLES = 4000
+"""A program with more numbers in its memory is not read."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """A number of the memory: a register, and where in it."""
+
+    place: Place
+    index: tuple[int, ...]
+
+    def name(self, memory: Memory) -> str:
+        """As a program's text calls it; registers of CADFs with the name of the function."""
+        function, kind, number = self.place
+        register = register_text(kind, number, memory if function == 0 else None)
+        inside = f"[{', '.join(map(str, self.index))}]" if self.index else ""
+        return f"{'' if function == 0 else f'f{function - 1}.'}{register}{inside}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A linear recurrent filter: Z' = U Z + P s + z, action = A Z' + W s + c."""
+
+    program: Program
+    """In its readable form, whose registers the names are."""
+    state: tuple[str, ...]
+    inputs: tuple[str, ...]
+    """The entries of the observation, then of the last action."""
+    start: Floats
+    U: Floats
+    P: Floats
+    A: Floats
+    W: Floats
+    z: Floats
+    c: Floats
+    reasons: tuple[tuple[int, int, str], ...]
+    """Why it is not affine everywhere: function, line, reason; empty if it is, exactly."""
+    settled: tuple[str, ...] = ()
+    """What was taken for constant: numbers that did not change any more after the first steps of the episode."""
+    errors: Floats | None = None
+    """If an episode was given: how far the filter's actions are off, one step ahead, from the program's own memory
+    [step, action]; without the first steps, if something had to settle."""
+    actions: Floats | None = None
+    """The actions in these steps."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the program is this filter, for any observations."""
+        return not self.reasons and not self.settled
+
+    @property
+    def is_on_path(self) -> bool:
+        """Whether nothing bends: it is this filter as long as it takes the way that was looked at."""
+        return all(reason == WAYS for _, _, reason in self.reasons)
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """Of U, the largest first."""
+        return _sorted(np.linalg.eigvals(self.U)) if len(self.U) else np.zeros(0, np.complex128)
+
+    @property
+    def closed_eigenvalues(self) -> NDArray[np.complex128]:
+        """With the last action as part of the state: how a disturbance inside the policy dies away by itself."""
+        actions = len(self.A)
+        observed = self.P.shape[1] - actions
+        of_action = self.P[:, observed:]
+        top = np.hstack([self.U, of_action])
+        bottom = np.hstack([self.A @ self.U, self.A @ of_action + self.W[:, observed:]])
+        return _sorted(np.linalg.eigvals(np.vstack([top, bottom])))
+
+    @property
+    def first_action(self) -> Floats:
+        """What counts as the last action in the first step."""
+        kind, number = self.program.memory.action
+        return np.atleast_1d(self.program.start(kind, number))[: self.program.memory.actions].copy()
+
+    def kernel(self, lags: int) -> Floats:
+        """How an input counts for the action, so many steps later: [lag, action, input].
+
+        The sum form: action(n) = sum over i of kernel(n - i) s(i), and what is left of the start.
+        """
+        found, power = [], self.P
+        for lag in range(lags):
+            found.append(self.A @ power + (self.W if lag == 0 else 0.0))
+            power = self.U @ power
+        return np.array(found)
+
+    def predict(self, observations: Floats) -> Floats:
+        """The actions of the filter [step, action] for observations [step, entry], from its own start."""
+        state, action = self.start.copy(), self.first_action
+        found = []
+        for seen in observations:
+            s = np.concatenate([seen, action])
+            state = self.U @ state + self.P @ s + self.z
+            action = self.A @ state + self.W @ s + self.c
+            found.append(action)
+        return np.array(found)
+
+
+def _sorted(values: NDArray[Any]) -> NDArray[np.complex128]:
+    found = values.astype(np.complex128)
+    return found[np.lexsort((found.imag, -found.real, -np.abs(found).round(12)))]
+
+
+def read(program: Program, episode: Trace | None = None) -> Reading:
+    """Reads a program, as it stands, as a filter.
+
+    Args:
+        program: which.
+        episode: a trace of it in one lane; needed unless the program is affine.
+
+    Raises:
+        ValueError: it is not affine and there is no episode; or its memory is too large.
+    """
+    if episode is not None and episode.program != program:
+        raise ValueError("the trace must be of this program")
+    reader = _Reader(program)
+    found = reader.read(reader.start_values(), np.zeros(program.memory.observations))
+    if found.is_exact:
+        return found if episode is None else reader.measured(found, episode)
+    if episode is None:
+        raise ValueError("the program is not affine: only near the path of an episode can it be read as a filter")
+    reader.settle(episode)
+    step = reader.typical_step(episode)
+    values, seen = reader.values_at(episode, step)
+    return reader.measured(reader.read(values, seen), episode)
+
+
+class _Reader:
+    def __init__(self, program: Program) -> None:
+        self.program, self.memory = program, program.memory
+        kind, number = self.memory.action
+        self.action: Place = (0, kind, number)
+        self.actions = [Element(self.action, (k,) if kind == "v" else ()) for k in range(self.memory.actions)]
+        self.variable = self._variable_registers()
+        self.elements = [
+            Element(place, index)
+            for place in self.variable
+            for index in np.ndindex(*self.memory.shape(place[1]))
+            if Element(place, index) not in self.actions
+        ]
+        names = [f"obs[{k}]" for k in range(self.memory.observations)]
+        self.inputs = (*names, *(f"last {element.name(self.memory)}" for element in self.actions))
+        self._registers: dict[Place, Any] = {}
+        self.settled: set[Element] = set()
+        total = len(self.elements) + len(self.inputs)
+        if total > MAX_VARIABLES:
+            raise ValueError(f"the program has {total} numbers in its memory: too many to read it as a filter")
+
+    def _variable_registers(self) -> list[Place]:
+        """Registers that some line, or a call, writes: all but the observation and indices."""
+        found: dict[Place, None] = {self.action: None}
+        for function in range(len(self.program.functions)):
+            for line in self.program.lines(function):
+                found |= dict.fromkeys((function, k, n) for k, n in line.outputs if n < self.memory.count(k))
+            if function:
+                found |= dict.fromkeys((function, k, n) for k, n in CALL_ARGUMENTS)
+        wanted = [place for place in found if place[1] != "i" and place != (0, "v", 1)]
+        return sorted(wanted, key=lambda place: (place[0], "svm".index(place[1]), place[2]))
+
+    def settle(self, episode: Trace) -> None:
+        """Takes for constant what does not change any more after the first steps of an episode."""
+        for element in self.elements:
+            rows = self._register(episode, element.place)[(slice(SETTLING, None), *element.index)]
+            if len(rows) and np.all(rows == rows[0]):
+                self.settled.add(element)
+
+    def _register(self, episode: Trace, place: Place) -> Any:
+        """A register over an episode, at the end of each step."""
+        if place not in self._registers:
+            function, kind, number = place
+            self._registers[place] = episode.register(f"{kind}{number}", function)[:, 0]
+        return self._registers[place]
+
+    def start_values(self) -> dict[Place, Any]:
+        """Every register at the start of an episode."""
+        found: dict[Place, Any] = {}
+        for function in range(len(self.program.functions)):
+            for kind in "svmi":
+                for number in range(self.memory.count(kind)):
+                    has_start = function == 0 and kind != "i"
+                    shape = self.memory.shape(kind)
+                    found[function, kind, number] = self.program.start(kind, number) if has_start else np.zeros(shape)
+        return found
+
+    def values_at(self, episode: Trace, step: int) -> tuple[dict[Place, Any], Floats]:
+        """Every register as a step of an episode found it, and what was seen."""
+        values = self.start_values()
+        if step > 0 and self.memory.stateful:
+            for function, kind, number in values:
+                values[function, kind, number] = self._register(episode, (function, kind, number))[step - 1]
+        return values, self._seen(episode)[step]
+
+    def _seen(self, episode: Trace) -> Floats:
+        world = (episode.function == 0) & (episode.line == -1) & (episode.site == -1) & (episode.kind == "v")
+        rows = [episode.value(int(event)) for event in np.flatnonzero(world & (episode.number == 1))]
+        return np.array(rows)[:, : self.memory.observations]
+
+    def typical_step(self, episode: Trace) -> int:
+        """The step of an episode whose observation and action are nearest to the mean of all."""
+        rows = np.hstack([self._seen(episode), episode.actions[:, 0]])
+        spread = rows.std(axis=0)
+        distance = ((rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2
+        return int(np.nanargmin(np.where(np.isfinite(distance), distance, np.inf).sum(axis=1)))
+
+    def read(self, values: dict[Place, Any], seen: Floats) -> Reading:
+        """The filter near these values."""
+        with np.errstate(all="ignore"):
+            return self._read(values, seen)
+
+    def _read(self, values: dict[Place, Any], seen: Floats) -> Reading:
+        count, size = len(self.elements), len(self.elements) + len(self.inputs)
+        first = self._step(values, seen, None)
+        point = np.concatenate([self._flat(values), seen, [_number(values, element) for element in self.actions]])
+        slopes = np.array([_slopes(first, element, size) for element in self.elements]).reshape(count, size)
+        offsets = np.array([_value(first, element) for element in self.elements]) - _product(slopes, point)
+        needed = _reached(slopes[:, :count], np.array([_slopes(first, a, size)[:count] for a in self.actions]))
+        # Once more, with a variable for what each register holds at the end: the action by these.
+        last = {place: number for number, (_, _, place) in enumerate(first.written) if place != self.action}
+        second = self._step(values, seen, tuple(last.values()))
+        found = np.array([_slopes(second, action, size + count) for action in self.actions])
+        for k, element in enumerate(self.elements):
+            if element.place not in last:  # it ends as it began
+                found[:, size + k] += found[:, k]
+                found[:, k] = 0.0
+        ends, begins, direct = found[:, size:], found[:, :count], found[:, count:size].copy()
+        ended = np.array([_value(first, element) for element in self.elements])
+        offset = np.array([_value(first, action) for action in self.actions])
+        offset -= _product(ends, ended) + _product(begins, point[:count]) + _product(direct, point[count:])
+        remembers = np.any(slopes[:, :count] != 0, axis=1)
+        remembers &= np.array([element not in self.settled for element in self.elements], bool)
+        direct += ends[:, ~remembers] @ slopes[~remembers, count:]  # what follows from the input alone
+        offset += _product(ends[:, ~remembers], offsets[~remembers])
+        shown = set(np.flatnonzero(remembers & np.any(ends != 0, axis=0)).tolist())
+        state = sorted(needed | shown)
+        before = np.flatnonzero(np.any(begins != 0, axis=0)).tolist()
+        rows = np.vstack([slopes[state], np.eye(size)[before]])
+        names = [element.name(self.memory) for element in self.elements]
+        none = np.zeros(len(before))
+        return Reading(
+            program=self.program,
+            state=(*(names[k] for k in state), *(f"{names[k]} before" for k in before)),
+            inputs=self.inputs,
+            start=np.concatenate([self._flat(self.start_values())[state], none]),
+            U=np.hstack([rows[:, state], np.zeros((len(rows), len(before)))]),
+            P=rows[:, count:],
+            A=np.hstack([ends[:, state], begins[:, before]]),
+            W=direct,
+            z=np.concatenate([offsets[state], none]),
+            c=offset,
+            reasons=tuple(dict.fromkeys(first.notes)),
+            settled=tuple(element.name(self.memory) for element in self.elements if element in self.settled),
+        )
+
+    def _step(self, values: dict[Place, Any], seen: Floats, ends: tuple[int, ...] | None) -> Step:
+        """A step in which memory and inputs vary, and, after those writes, what was written."""
+        count, size = len(self.elements), len(self.elements) + len(self.inputs)
+        total = size + (count if ends is not None else 0)
+        registers = {place: constants(self.memory, place[1], value) for place, value in values.items()}
+        variables: dict[Element, int] = {}
+        if self.memory.stateful:
+            variables = {element: k for k, element in enumerate(self.elements) if element not in self.settled}
+            variables |= {action: size - len(self.actions) + k for k, action in enumerate(self.actions)}
+        for element, variable in variables.items():
+            register, slopes = registers[element.place], np.zeros(total)
+            slopes[variable] = 1.0
+            register[element.index] = Dual(register[element.index].value, slopes)
+        arrives = np.zeros(self.memory.dim)
+        arrives[: len(seen)] = seen
+        registers[0, "v", 1] = constants(self.memory, "v", arrives)
+        for k in range(len(seen)):
+            slopes = np.zeros(total)
+            slopes[count + k] = 1.0
+            registers[0, "v", 1][k] = Dual(float(seen[k]), slopes)
+        step = Step(self.program, registers)
+        if ends is not None:
+            places = {element: size + k for k, element in enumerate(self.elements) if element not in self.settled}
+
+            def renamed(_: int, __: int, place: Place, value: Any) -> Any:
+                if len(step.written) not in ends or place[1] == "i":
+                    return value
+                result = np.empty_like(value)
+                for index in np.ndindex(*value.shape):
+                    variable = places.get(Element(place, index))
+                    slopes = np.zeros(total)
+                    if variable is not None:
+                        slopes[variable] = 1.0
+                    result[index] = Dual(value[index].value, slopes) if variable is not None else value[index]
+                return result
+
+            step.on_write = renamed
+        step.run()
+        return step
+
+    def _flat(self, values: dict[Place, Any]) -> Floats:
+        return np.array([_number(values, element) for element in self.elements])
+
+    def measured(self, found: Reading, episode: Trace) -> Reading:
+        """With the errors of the action, one step ahead, over an episode."""
+        seen, actions = self._seen(episode), episode.actions[:, 0]
+        lasts = np.vstack([[_number(self.start_values(), a) for a in self.actions], actions[:-1]])
+        if not self.memory.stateful:
+            lasts[1:] = lasts[0]
+        s = np.hstack([seen, lasts])
+        states = np.array([self._state(found, episode, step) for step in range(len(seen))])
+        ends = states @ found.U.T + s @ found.P.T + found.z
+        errors = ends @ found.A.T + s @ found.W.T + found.c - actions
+        first = SETTLING + 1 if found.settled else 0
+        return replace(found, errors=errors[first:], actions=actions[first:])
+
+    def _state(self, found: Reading, episode: Trace, step: int) -> Floats:
+        """The state when a step of an episode began."""
+        if step == 0 or not self.memory.stateful:
+            return found.start
+        by_name = {element.name(self.memory): element for element in self.elements}
+        return np.array([self._past(episode, by_name.get(name), step) for name in found.state])
+
+    def _past(self, episode: Trace, element: Element | None, step: int) -> float:
+        if element is None:  # "before" does not count
+            return 0.0
+        return float(self._register(episode, element.place)[step - 1][element.index])
+
+
+def _product(weights: Floats, values: Floats) -> Floats:
+    """The product of a matrix and a vector, in which a weight of 0 means nothing, even of what is not finite."""
+    return np.asarray(np.where(weights != 0, weights * values, 0.0).sum(axis=-1))
+
+
+def _number(values: dict[Place, Any], element: Element) -> float:
+    return float(np.asarray(values[element.place])[element.index])
+
+
+def _value(step: Step, element: Element) -> float:
+    return float(step.registers[element.place][element.index].value)
+
+
+def _slopes(step: Step, element: Element, size: int) -> Floats:
+    found: Floats | None = step.registers[element.place][element.index].slopes
+    return np.zeros(size) if found is None else found
+
+
+def _reached(slopes: Floats, of_action: Floats) -> set[int]:
+    """What the action depends on, now or later."""
+    reached: set[int] = set()
+    todo = set(np.flatnonzero(np.any(of_action != 0, axis=0)).tolist())
+    while todo:
+        reached |= todo
+        todo = set(np.flatnonzero(np.any(slopes[sorted(reached)] != 0, axis=0)).tolist()) - reached
+    return reached

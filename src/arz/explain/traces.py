@@ -1,0 +1,229 @@
+"""An episode from inside: registers, calls and conditions of a program over time, and what changed in the world."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.explain.flow import OBSERVATION, Flow, flow
+from arz.program import Program
+from arz.tasks.cartpole import STEP as CARTPOLE_STEP
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import LEGS
+from arz.tasks.quadruped import STEP as QUADRUPED_STEP
+from arz.text import register_text
+from arz.watch import Watched
+
+Floats = NDArray[np.float64]
+SETTLING = 50
+"""So many steps at the start, and after a change, do not count for periods."""
+LEAST_PERIODS = 3
+"""A period is told if it fits this often into the time that is looked at,"""
+LEAST_LIKENESS = 0.3
+"""and if the register is at least so much (1: fully) like itself, one period later."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something in the world that changed: from the step `first` to the step `last`, which is the same if it jumped."""
+
+    name: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Period:
+    """How often a register repeats itself."""
+
+    steps: float
+    likeness: float
+    """The correlation with itself, one period later."""
+
+
+class Inside:
+    """An episode of a program in its readable form, from inside.
+
+    Args:
+        episode: what happened.
+
+    Raises:
+        ValueError: its policy is a network.
+    """
+
+    def __init__(self, episode: Watched) -> None:
+        self.episode, self.trace = episode, episode.trace
+        assert isinstance(episode.policy, Program)
+        self.program: Program = episode.policy
+        self.flow: Flow = flow(self.program)
+        self.steps = len(episode.actions)
+
+    @property
+    def seconds(self) -> float:
+        """The time of one step."""
+        return CARTPOLE_STEP if isinstance(self.episode.task, Cartpole) else QUADRUPED_STEP
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """What changed in the world, and when."""
+        rows = self.episode.rows
+        if isinstance(self.episode.task, Cartpole):
+            found = [(name.replace("_", " "), rows[name]) for name in ("force", "damping", "track_angle")]
+        else:
+            found = [(f"{leg} breaks", rows[f"{leg} works"]) for leg in LEGS]
+        made = []
+        for name, values in found:
+            moved = np.flatnonzero(np.diff(values) != 0)
+            if len(moved):
+                made.append(Change(name, int(moved[0]) + 1, int(moved[-1]) + 1))
+        return made
+
+    @property
+    def first_change(self) -> int | None:
+        """The step of the first change; None if nothing changed."""
+        return min((change.first for change in self.changes), default=None)
+
+    @cached_property
+    def registers(self) -> dict[str, Floats]:
+        """The registers that lines write, by name: what each holds at the end of every step [step, ...]."""
+        found: dict[str, Floats] = {}
+        for function in range(len(self.program.functions)):
+            written = {output for line in self.program.lines(function) for output in line.outputs}
+            memory = self.program.memory
+            for kind in "sivm":
+                for number in range(memory.count(kind)):
+                    if (kind, number) in written:
+                        name = register_text(kind, number, memory if function == 0 else None)
+                        prefix = f"f{function - 1}." if function else ""
+                        found[prefix + name] = self.trace.register(f"{kind}{number}", function)[:, 0]
+        return found
+
+    @cached_property
+    def calls(self) -> dict[str, NDArray[np.bool_]]:
+        """For each call of GetAction, by its text: in which steps it was done."""
+        lines = [
+            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
+        ]
+        return {f"{line.number + 1}: {line.text}": self.trace.calls[:, 0, k] for k, line in enumerate(lines)}
+
+    @cached_property
+    def observing(self) -> list[str]:
+        """The calls whose conditions depend on the observation of the same step."""
+        names = list(self.calls)
+        lines = [
+            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
+        ]
+        conditions = [self._condition_sources(line.number) for line in lines]
+        return [name for name, sources in zip(names, conditions, strict=True) if OBSERVATION in sources]
+
+    def _condition_sources(self, number: int) -> frozenset[str]:
+        """What the two numbers that a call compares depend on, within a step."""
+        line = self.program.lines()[number]
+        compared = {("s", int(value)) for value in line.inputs[1:3]}
+        found: frozenset[str] = frozenset()
+        for register in compared:
+            writers = [n for n in range(number) if register in self.program.lines()[n].outputs]
+            for writer in writers:
+                found |= self.flow.within[0, writer]
+        return found
+
+    @cached_property
+    def states(self) -> NDArray[np.int64]:
+        """The program's discrete view of the world: a number for each combination of `observing` conditions.
+
+        They count in the order in which they appear in the episode; 0 throughout if there are no such conditions.
+        """
+        if not self.observing:
+            return np.zeros(self.steps, np.int64)
+        bits = np.stack([self.calls[name] for name in self.observing], axis=1)
+        _, first, inverse = np.unique(bits, axis=0, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return np.asarray(rank[inverse.ravel()])
+
+    def combination(self, state: int) -> str:
+        """Which of the `observing` conditions hold in a state, as digits."""
+        step = int(np.flatnonzero(self.states == state)[0])
+        return "".join("1" if self.calls[name][step] else "0" for name in self.observing)
+
+    @property
+    def phases(self) -> dict[str, tuple[int, int]]:
+        """The steps before and after the changes; the whole episode, if there was none. A start is left out."""
+        first = min(SETTLING, self.steps // 10)
+        if not self.changes:
+            return {"": (first, self.steps)}
+        last = max(change.last for change in self.changes)
+        begun = self.first_change or 0
+        return {"before": (min(first, begun), begun), "after": (min(last + first, self.steps), self.steps)}
+
+    def periods(self, first: int = 0, last: int | None = None) -> dict[str, Period]:
+        """The scalar registers that repeat themselves between two steps, and the entries of the action."""
+        found = {}
+        scalars = {name: values for name, values in self.registers.items() if values.ndim == 1}
+        kind, _ = self.program.memory.action
+        if kind == "v":
+            scalars |= {f"action[{k}]": self.episode.actions[:, k] for k in range(self.program.memory.actions)}
+        for name, values in scalars.items():
+            period = period_of(values[first:last])
+            if period is not None:
+                found[name] = period
+        return found
+
+    def csv(self) -> str:
+        """Everything over time, a row for each step."""
+        columns: dict[str, NDArray[Any]] = {"step": np.arange(self.steps), "reward": self.episode.rewards}
+        columns |= {f"obs[{k}] seen": column for k, column in enumerate(self.episode.observations.T)}
+        for name, values in self.registers.items():
+            if values.ndim == 1:
+                columns[name] = values
+            else:
+                inside = np.ndindex(*values.shape[1:])
+                columns |= {f"{name}[{', '.join(map(str, at))}]": values[(slice(None), *at)] for at in inside}
+        columns |= {f"call {name}": fired.astype(int) for name, fired in self.calls.items()}
+        columns["state"] = self.states
+        columns |= {f"world: {name}": values for name, values in self.episode.rows.items()}
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        return out.getvalue()
+
+
+def period_of(values: Floats) -> Period | None:
+    """The period of a signal, by its autocorrelation; None if it has none, or does not move."""
+    steps = len(values)
+    if steps < 3 * LEAST_PERIODS or not np.all(np.isfinite(values)):
+        return None
+    centred = values - values.mean()
+    if np.max(np.abs(centred)) <= 1e-9 * max(1.0, float(np.max(np.abs(values)))):
+        return None
+    likeness = _autocorrelation(centred)[: steps // LEAST_PERIODS + 1]
+    below = np.flatnonzero(likeness < 0)
+    if not len(below):
+        return None
+    rest = likeness[below[0] :]
+    peaks = (
+        np.flatnonzero((rest[1:-1] >= rest[:-2]) & (rest[1:-1] > rest[2:])) + 1 if len(rest) > 2 else np.zeros(0, int)
+    )
+    peaks = peaks[rest[peaks] >= max(LEAST_LIKENESS, 0.9 * rest[peaks].max(initial=0.0))]
+    if not len(peaks):
+        return None
+    at = int(peaks[0] + below[0])
+    left, middle, right = likeness[at - 1 : at + 2]
+    bend = left - 2 * middle + right
+    return Period(at + (0.5 * (left - right) / bend if bend < 0 else 0.0), float(middle))
+
+
+def _autocorrelation(centred: Floats) -> Floats:
+    """By lag, each lag with the mean over the steps that it has."""
+    steps = len(centred)
+    spectrum = np.fft.rfft(centred, 2 * steps)
+    sums = np.fft.irfft(spectrum * np.conj(spectrum))[:steps]
+    means = sums / np.arange(steps, 0, -1)
+    return np.asarray(means / means[0])

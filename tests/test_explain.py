@@ -1,0 +1,379 @@
+"""What is said about a program is true: sources, slopes, linear forms, worth of parts, periods."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import arz
+from arz import Memory, Program, machine
+from arz.cli import main
+from arz.explain.ablation import ablate, smallest
+from arz.explain.diagram import diagram
+from arz.explain.flow import LAST_ACTION, OBSERVATION, flow
+from arz.explain.linear import _Reader, read
+from arz.explain.traces import Inside, period_of
+from arz.explain.words import sentences
+from arz.watch import watch
+from tests.support import random_batch, same_bits, tame_observations
+
+ROOT = Path(__file__).parent.parent
+PAPER = ROOT / "examples" / "paper_cartpole.arz"
+ALL = ("force", "damping", "track_angle")
+KEY = int(arz.fresh_episodes(1)[0])
+HEAD = "memory(observations=2, actions=1, scalars=8, vectors=5, matrices=1, indices=3)\n"
+
+
+def parsed(body: str, start: str = "", cadfs: str = "") -> Program:
+    begin = f"def StartEpisode():\n{start}" if start else ""
+    return Program.parse(f"{HEAD}{begin}{cadfs}def GetAction(obs, action):\n{body}")
+
+
+# ---- where numbers come from ----
+
+
+def test_what_each_line_depends_on() -> None:
+    found = flow(
+        parsed(
+            "    s0 = sum(obs)\n    s1 = s1 + s0\n    s2 = s4 * s5\n    s6 = action + s2\n    action = s1 + s6\n",
+            start="    s4 = 2.0\n",
+        )
+    )
+    remarks = [found.remark(line) for line in found.lines]
+    assert remarks == [
+        OBSERVATION,
+        "observation + memory (s1)",
+        "constant",
+        LAST_ACTION,
+        "observation + last action + memory (s1)",
+    ]
+    assert found.remembered == ("s1",)
+    assert found.constants == ("s4", "s5")
+    assert found.by_place[0, 1].carries == {(0, 1)}
+    assert found.depends(OBSERVATION, over_time=False)
+
+
+def test_a_condition_counts_as_a_source() -> None:
+    cadf = "def f0(s0, s1, s2, s3, v0, v1, i0, i1):\n    s4 = 0.5\n    return s4, v0, i0\n"
+    call = "    if s0 < s1: s2, _, _ = f0(s0, s1, _, _, _, _, _, _)\n"
+    found = flow(parsed(f"    s0 = sum(obs)\n{call}    action = s2 + s5\n", cadfs=cadf))
+    assert OBSERVATION in found.within[1, 0]
+    assert OBSERVATION in found.within[0, 2]
+    assert found.remembered == ("s2",)  # what is not written when the condition fails
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_that_do_not_depend_on_the_observation_write_the_same_whatever_is_seen(seed: int) -> None:
+    memory = Memory(3, 2 if seed % 2 else 1, scalars=6, vectors=5, matrices=1, indices=3, stateful=seed != 5)
+    one, other = (tame_observations(memory, steps=6, lanes=1, seed=k) for k in (1, 2))
+    blind = 0
+    for program in random_batch(memory, 40, seed).unpack():
+        found = flow(program)
+        traces = [arz.trace(program, seen, keys=[3]) for seen in (one, other)]
+        for line in found.lines:
+            keeps = program.lines(line.function)[line.number].op.writes_part  # then only a part is the line's
+            if keeps or OBSERVATION in found.over_time[line.function, line.number]:
+                continue
+            events = [
+                np.flatnonzero((t.function == line.function) & (t.line == line.number) & (t.kind != "f"))
+                for t in traces
+            ]
+            assert len(events[0]) == len(events[1])
+            for a, b in zip(*events, strict=True):
+                blind += 1
+                assert same_bits(traces[0].value(int(a)), traces[1].value(int(b))), line.text
+        if not found.depends(OBSERVATION):
+            assert same_bits(traces[0].actions, traces[1].actions)
+    assert blind > 50
+
+
+def test_the_diagram_is_an_svg_with_every_line() -> None:
+    program = arz.readable(Program.load(ROOT / "examples" / "paper_quadruped.arz")).program
+    found = flow(program)
+    text = diagram(found, "<a> & 'b'")
+    texts = "\n".join(part.strip() for part in ElementTree.fromstring(text).itertext())
+    assert "<a> & 'b'" in texts
+    for line in found.lines:
+        assert line.text[:70] in texts
+
+
+# ---- the linear form ----
+
+
+def test_the_published_matrices_come_out() -> None:
+    a, b, c = -0.549, -0.673, 0.082
+    v, w = np.array([-1.960, -0.7422, 0.7373, -5.284]), np.array([0.0, 0.365, 2.878, 2.799])
+    found = read(Program.load(PAPER))
+    assert found.is_exact
+    assert found.state == ("s0", "s1", "s2")
+    assert found.inputs == ("obs[0]", "obs[1]", "obs[2]", "obs[3]", "last action")
+    assert np.allclose(found.U, [[0, 0, a], [0, 1, a], [0, c, a * (1 + c)]], atol=1e-12)
+    assert np.allclose(found.A, [[1, 0, 0]])
+    assert np.allclose(found.W, [[*w, 0]])
+    assert np.allclose(found.P[1], [*v, b + 1])
+    assert np.allclose(found.P[2], [*(c * v), 1 + b * c + c])  # the paper prints a + bc + c
+    assert abs(found.P[2, 4] - (a + b * c + c)) > 1
+    assert np.allclose(found.eigenvalues, [0.971239, -0.565257, 0], atol=1e-6)  # the paper prints 1, -0.594 and 0
+    episode = watch(Program.load(PAPER), arz.Cartpole(change="sudden", parameters=ALL), KEY)
+    assert np.allclose(found.predict(episode.observations), episode.actions, atol=1e-12)
+
+
+AFFINE = {"scalar_add": 9.0, "scalar_subtract": 9.0, "vector_dot": 3.0, "scalar_scale": 9.0, "vector_sum": 9.0}
+
+
+def test_programs_that_are_said_to_be_affine_are() -> None:
+    memory = Memory(3, 2, scalars=5, vectors=5, matrices=0, indices=2)
+    weights = arz.Variation(length=(3, 14), cadf_length=(0, 2), initial_constants=1.0, op_weights=AFFINE)
+    seen = np.random.default_rng(1).normal(size=(12, 1, 3))
+    exact = 0
+    for program in random_batch(memory, 300, 5, weights).unpack():
+        try:
+            found = read(program)
+        except ValueError:
+            continue
+        expected = machine.execute(program, seen)[:, 0]
+        if not np.all(np.isfinite(expected)) or np.max(np.abs(expected)) > 1e6:
+            continue
+        exact += 1
+        assert np.allclose(found.predict(seen[:, 0]), expected, rtol=1e-6, atol=1e-9)
+    assert exact > 45
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slopes_are_those_of_the_reference(seed: int) -> None:
+    """The derivative of the first action by the observation, against differences of the reference interpreter."""
+    memory = Memory(3, 2 if seed % 2 else 1, scalars=6, vectors=6, matrices=2, indices=3)
+    seen = np.random.default_rng(seed).normal(size=3) * 0.5
+    compared = 0
+    for program in random_batch(memory, 60, seed).unpack():
+        if any(line.op.draws for k in range(len(program.functions)) for line in program.lines(k)):
+            continue
+        reader = _Reader(program)
+        found = reader.read(reader.start_values(), seen)
+        slopes = (found.A @ found.P + found.W)[:, :3]
+        value = found.A @ (found.U @ found.start + found.P @ [*seen, *found.first_action] + found.z)
+        value += found.W @ [*seen, *found.first_action] + found.c
+        expected = machine.execute(program, seen[None, None])[0, 0]
+        known = [expected, slopes, found.z, found.U, found.P]
+        if not all(np.all(np.isfinite(values)) for values in known) or np.max(np.abs(slopes)) > 1e4:
+            continue
+        assert np.allclose(value, expected, rtol=1e-6, atol=1e-6)
+        h = 1e-6
+        ahead, behind = (
+            np.stack(
+                [machine.execute(program, (seen + sign * h * np.eye(3)[k])[None, None])[0, 0] for k in range(3)], 1
+            )
+            for sign in (1, -1)
+        )
+        if np.max(np.abs(ahead - behind)) > 0.1:  # a jump is near
+            continue
+        compared += 1
+        assert np.allclose(slopes, (ahead - behind) / (2 * h), rtol=2e-3, atol=2e-3), str(program)
+    assert compared > 25
+
+
+def test_a_bent_program_is_read_near_its_path_with_its_error() -> None:
+    program = parsed("    s0 = sum(obs)\n    s1 = s1 + s0\n    action = sin(s1)\n")
+    with pytest.raises(ValueError, match="not affine"):
+        read(program)
+    small = np.random.default_rng(1).normal(size=(40, 1, 2)) * 1e-4
+    found = read(program, arz.trace(program, small))
+    assert not found.is_exact
+    assert not found.is_on_path
+    assert found.state == ("s1",)
+    assert np.allclose(found.U, [[1]])
+    assert found.errors is not None
+    assert np.max(np.abs(found.errors)) < 1e-7
+    large = read(program, arz.trace(program, small * 1e4))
+    assert large.errors is not None
+    assert np.max(np.abs(large.errors)) > 0.1
+    said = " ".join(sentences(flow(program), large))
+    assert "It is not linear: 1 line of it bends" in said
+
+
+def test_what_settles_counts_as_constant_on_the_path() -> None:
+    program = parsed(
+        "    s0 = sum(obs)\n    s1 = abs(s1)\n    s2 = s2 + s0\n    action = s1 * s2\n", start="    s1 = -0.5\n"
+    )
+    seen = np.random.default_rng(2).normal(size=(30, 1, 2))
+    found = read(program, arz.trace(program, seen))
+    assert found.settled == ("s1",)
+    assert found.state == ("s2",)
+    assert found.is_on_path
+    assert found.errors is not None
+    assert np.max(np.abs(found.errors)) < 1e-12
+    assert "On the path of the episode" in " ".join(sentences(flow(program), found))
+
+
+def test_stateless_programs_have_no_state() -> None:
+    program = Program.parse(str(Program.load(PAPER)).replace("stateful=True", "stateful=False"))
+    found = read(program)
+    assert found.state == ()
+    seen = np.random.default_rng(3).normal(size=(5, 1, 4))
+    assert np.allclose(found.predict(seen[:, 0]), machine.execute(program, seen)[:, 0])
+    assert "It remembers nothing" in " ".join(sentences(flow(program), found))
+
+
+# ---- what parts are worth ----
+
+
+def test_parts_are_scored_without_themselves() -> None:
+    program = Program.load(PAPER)
+    task = arz.Cartpole()
+    found = ablate(program, task, episodes=20)
+    assert found.score == pytest.approx(arz.evaluate(program, task, arz.fresh_episodes(20)).mean[0])
+    by_name = {(part.kind, part.name): part for part in found.parts}
+    names = [line.text for line in flow(found.program).lines]
+    assert [part.name for part in found.parts if part.kind == "line"] == names
+    without = Program.build(found.program.memory, found.program.lines()[1:], [], found.program.image)
+    expected = arz.evaluate(without, task, arz.fresh_episodes(20)).mean[0]
+    assert by_name["line", names[0]].score == pytest.approx(expected)
+    assert {name for kind, name in by_name if kind == "register"} == {"s1", "s4", LAST_ACTION}
+    assert by_name["register", "s4"].score < 0.5 * found.score
+    assert by_name["line", "s5 = s6 * action + s5"].score > 0.95 * found.score  # the paper's b is not needed
+
+
+def test_a_function_that_is_never_called_and_a_register_that_is_held() -> None:
+    cadf = "def f0(s0, s1, s2, s3, v0, v1, i0, i1):\n    s4 = s4 + s2\n    return s4, v0, i0\n"
+    program = Program.parse(
+        "memory(observations=4, actions=1, scalars=8, vectors=3, matrices=0, indices=2)\n"
+        "def StartEpisode():\n    s5 = 1.0\n"
+        f"{cadf}def GetAction(obs, action):\n    s0 = sum(obs)\n"
+        "    if s4 < s5: action, _, _ = f0(s4, s5, s0, _, _, _, _, _)\n"
+    )
+    found = ablate(program, arz.Cartpole(), episodes=5)
+    kinds = {(part.kind, part.name) for part in found.parts}
+    assert ("function", "f0") in kinds
+    assert ("register", "f0.s4") in kinds
+    idle = Program.build(program.memory, [])
+    expected = arz.evaluate(idle, arz.Cartpole(), arz.fresh_episodes(5)).mean[0]
+    assert next(p.score for p in found.parts if p.kind == "function") == pytest.approx(expected)
+
+
+def test_the_smallest_program_is_nearly_as_good() -> None:
+    program = Program.load(PAPER)
+    found = smallest(program, arz.Cartpole(), tolerance=0.02, episodes=40)
+    assert found.removed >= 1
+    assert found.score > 0.95 * found.whole_score
+    assert found.score == pytest.approx(arz.evaluate(found.program, arz.Cartpole(), arz.fresh_episodes(40)).mean[0])
+    assert smallest(program, arz.Cartpole(), tolerance=1.0, episodes=5).program.lines() == []
+
+
+# ---- an episode from inside ----
+
+
+def test_periods() -> None:
+    steps = np.arange(400)
+    for length in (7.3, 25.0, 60.0):
+        found = period_of(np.sin(2 * np.pi * steps / length) + 0.01 * np.cos(steps))
+        assert found is not None
+        assert found.steps == pytest.approx(length, rel=0.01)
+        assert found.likeness > 0.9
+    assert period_of(np.full(400, 3.0)) is None
+    assert period_of(steps.astype(float)) is None
+    assert period_of(np.random.default_rng(1).normal(size=400)) is None
+    assert period_of(np.full(400, np.nan)) is None
+    square = np.where(steps % 32 < 16, 1.0, 0.0)
+    assert period_of(square).steps == pytest.approx(32, rel=0.02)  # type: ignore[union-attr]
+
+
+def test_changes_and_registers_are_those_of_the_episode() -> None:
+    task = arz.Cartpole(change="sudden", parameters=ALL)
+    episode = watch(Program.load(PAPER), task, KEY)
+    seen = Inside(episode)
+    assert [change.name for change in seen.changes] == ["force", "damping", "track angle"]
+    for change in seen.changes:
+        values = episode.rows[change.name.replace(" ", "_")]
+        assert change.first == change.last
+        assert values[change.first] != values[change.first - 1]
+        assert len(np.unique(values)) == 2
+    table = list(csv.DictReader(seen.csv().splitlines()))
+    assert len(table) == len(episode.actions)
+    assert [float(row["action"]) for row in table] == episode.actions[:, 0].tolist()
+    assert [float(row["obs[1] seen"]) for row in table] == episode.observations[:, 1].tolist()
+    assert seen.states.max() == 0
+
+
+def test_a_broken_leg_is_the_change_and_conditions_make_states() -> None:
+    program = arz.readable(Program.load(ROOT / "examples" / "paper_quadruped.arz")).program
+    seen = Inside(watch(program, arz.Quadruped(leg="RL", break_step=5, steps=60), KEY))
+    assert [(change.name, change.first) for change in seen.changes] == [("RL breaks", 5)]
+    assert seen.calls
+    assert seen.observing
+    bits = np.stack([seen.calls[name] for name in seen.observing], axis=1)
+    for state in range(int(seen.states.max()) + 1):
+        rows = bits[seen.states == state]
+        assert len(np.unique(rows, axis=0)) == 1
+    combinations = [seen.combination(k) for k in range(int(seen.states.max()) + 1)]
+    assert len(set(combinations)) == len(combinations) == len(np.unique(bits, axis=0))
+
+
+# ---- commands ----
+
+
+def test_the_commands_write_pages_figures_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(PAPER)
+    assert main(["explain", source, "--output", f"{tmp_path}/e"]) == 0
+    said = capsys.readouterr().out
+    assert "It is exactly a linear filter" in said
+    assert "0.971: fades to half in 23.8 steps" in said
+    page = (tmp_path / "e" / "explain.md").read_text()
+    assert "| s2 | 0 | 0.082 | -0.594 |" in page
+    assert {path.name for path in (tmp_path / "e").iterdir()} == {"explain.md", "flow.svg", "kernel.png"}
+    assert main(["explain", source, "--output", f"{tmp_path}/e"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main(["trace", source, "--change", "sudden", "--output", f"{tmp_path}/t"]) == 0
+    assert "track angle: at step" in capsys.readouterr().out
+    assert {"registers.png", "actions.png", "trace.csv", "periods.csv"} < {p.name for p in (tmp_path / "t").iterdir()}
+    assert main(["ablate", source, "--episodes", "5", "--output", f"{tmp_path}/a"]) == 0
+    assert "within 2%" in capsys.readouterr().out
+    assert Program.load(tmp_path / "a" / "smallest.arz").lines()
+
+
+def test_the_commands_speak_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(PAPER), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["linear"]["is_exact"] is True
+    assert found["remembered"] == ["s1", "s2"]
+    assert main(["ablate", str(PAPER), "--episodes", "3", "--json"]) == 0
+    parts = json.loads(capsys.readouterr().out)["parts"]
+    assert {part["kind"] for part in parts} == {"line", "register"}
+    leg = ["--leg", "FR", "--break-step", "20", "--output", f"{tmp_path}/t", "--json"]
+    assert main(["trace", str(ROOT / "examples" / "paper_quadruped.arz"), *leg]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"] == [{"name": "FR breaks", "first": 20, "last": 20}]
+    assert (tmp_path / "t" / "calls.png").exists()
+
+
+def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    arz.evolve(arz.preset("cartpole", budget="4000", steps=100), folder=folder).close()
+    for command in (["explain"], ["trace"], ["ablate", "--episodes", "2"]):
+        for _ in range(2):  # they may be made anew
+            assert main([command[0], str(folder), *command[1:]]) == 0
+    assert (folder / "explain" / "explain.md").exists()
+    assert (folder / "trace" / "trace.csv").exists()
+    assert (folder / "ablate" / "ablation.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["trace", str(PAPER)], "--output FOLDER"),
+        (["trace", str(PAPER), "--leg", "FR", "--output", "x"], "--leg is not for this task"),
+        (["trace", str(PAPER), "--episode", "-1", "--output", "{tmp}/y"], "--episode must be"),
+        (["ablate", str(PAPER), "--episodes", "0"], "--episodes must be"),
+        (["ablate", str(PAPER), "--tolerance", "2"], "--tolerance must be"),
+        (["explain", "nowhere.arz"], "nowhere.arz"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.replace("{tmp}", str(tmp_path)) for word in words]) == 2
+    assert message in capsys.readouterr().err
