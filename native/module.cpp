@@ -1,5 +1,6 @@
 // The Python face of the core. Bad arguments are rejected here, with a sentence; batched calls release the GIL.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "execute.hpp"
@@ -17,6 +18,13 @@ MemoryShape make_shape(int observations, int actions, int scalars, int vectors, 
   const MemoryShape shape{observations, actions, {scalars, vectors, matrices, indices}, stateful};
   if (const std::string what = check_shape(shape, 0); !what.empty()) reject(what);
   return shape;
+}
+
+// What make_shape took.
+std::tuple<int, int, int, int, int, int, bool> memory_sizes(const Batch& batch) {
+  const MemoryShape& shape = batch.shape;
+  const auto& counts = shape.counts;
+  return {shape.observations, shape.actions, counts[0], counts[1], counts[2], counts[3], shape.stateful};
 }
 
 Batch make_batch(const MemoryShape& shape, Input<std::uint8_t, 2> instructions, Input<std::int64_t, 2> lengths,
@@ -361,6 +369,7 @@ NB_MODULE(ARZ_MODULE, m) {
       .def("__len__", &Batch::size)
       .def_prop_ro("image_size", [](const Batch& batch) { return batch.shape.image_size(); })
       .def("kept", &Batch::kept)
+      .def("memory_sizes", &memory_sizes)
       .def("arrays", &arrays)
       .def("selected", &selected)
       .def("joined", &joined);

@@ -43,6 +43,7 @@ def test_the_network_does_what_the_model_does(kind: str, changes: dict[str, Any]
     config = small(kind, **changes)
     assert config.architecture is not None
     assert isinstance(config.search, PpoSettings)
+    assert isinstance(config.task, arz.Cartpole)
     trainer = Trainer(config.task, config.architecture, config.search, 1)
     trainer.advance()
     network, policy = trainer.network(), arz.Policy(trainer.network())

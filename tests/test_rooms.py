@@ -37,10 +37,13 @@ DOORS: dict[str, set[str]] = {
     "tasks.environment": {"names", "streams", "tasks.drawing", "tasks.status", "tasks.task"},
     "tasks.cartpole_environment": {"native", "tasks.cartpole", "tasks.drawing", "tasks.environment", "tasks.task"},
     "tasks.quadruped_environment": {"native", "tasks.environment", "tasks.quadruped", "tasks.rendering", "tasks.task"},
-    "evaluate": {"interpreter", "native", "network", "program", "streams"}
+    "evaluate": {"tasks.any_environment", "interpreter", "native", "network", "program", "streams"}
     | {"tasks.cartpole", "tasks.quadruped", "tasks.status", "tasks.task"},
     "assess": {"evaluate", "network", "program", "tasks.task"},
-    "watch": {"evaluate", "interpreter", "network", "program", "tasks.cartpole", "tasks.cartpole_environment"}
+    "tasks.schedule": {"streams"},
+    "tasks.any_environment": {"native", "tasks.environment", "tasks.schedule", "tasks.status", "tasks.task"},
+    "watch": {"tasks.any_environment"}
+    | {"evaluate", "interpreter", "network", "program", "tasks.cartpole", "tasks.cartpole_environment"}
     | {"tasks.environment", "tasks.quadruped", "tasks.quadruped_environment", "tasks.status"},
     "export.__init__": set(),
     "export.formulas": {"ops", "program"},
@@ -83,6 +86,7 @@ DOORS: dict[str, set[str]] = {
     "runs.__init__": set(),
     "runs.budget": set(),
     "runs.config": {
+        "tasks.any_environment",
         "names",
         "network",
         "program",
@@ -111,12 +115,31 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.nsga2", "search.regularized", "search.tuning"},
-    "runs.run": {"assess", "evaluate", "interpreter", "native", "network", "policy", "program", "streams"}
+    "runs.run": {
+        "tasks.any_environment",
+        "assess",
+        "evaluate",
+        "interpreter",
+        "native",
+        "network",
+        "policy",
+        "program",
+        "streams",
+    }
     | {"runs", "runs.budget", "runs.config", "runs.session", "runs.learning", "search.ppo", "runs.store"}
     | {"search.evolution", "search.nsga2"},
     "runs.entries": {"analysis.comparison", "assess", "complexity", "policy", "runs.config", "runs.run", "runs.store"}
     | {"tasks.quadruped"},
-    "runs.learning": {"baselines.ppo", "evaluate", "runs.budget", "runs.config", "runs.session", "runs.store"}
+    "runs.learning": {
+        "tasks.cartpole",
+        "tasks.quadruped",
+        "baselines.ppo",
+        "evaluate",
+        "runs.budget",
+        "runs.config",
+        "runs.session",
+        "runs.store",
+    }
     | {"search.evolution", "search.ppo", "streams"},
     "runs.sweep": {"runs", "runs.config", "runs.run", "runs.store", "search.ppo", "streams"},
     "runs.api": {"network", "program", "runs", "runs.config", "runs.run", "runs.session"},
@@ -125,6 +148,7 @@ DOORS: dict[str, set[str]] = {
     "analysis.film": set(),
     "analysis.replay": {"analysis.film", "tasks.cartpole", "tasks.drawing"},
     "analysis.figures": {"analysis.film", "analysis.replay", "search.nsga2", "tasks.cartpole"},
+    "analysis.frames": {"analysis.film", "tasks.any_environment"},
     "analysis.inside": {"analysis.figures", "explain.ablation", "explain.traces", "tasks.quadruped"},
     "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},
     "analysis.statistics": set(),
@@ -141,6 +165,7 @@ DOORS: dict[str, set[str]] = {
     }
     | {"commands.trying"},
     "commands.common": {
+        "tasks.any_environment",
         "assess",
         "complexity",
         "evaluate",
@@ -184,6 +209,8 @@ DOORS: dict[str, set[str]] = {
     "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.python", "network", "program"}
     | {"tasks.cartpole", "tasks.quadruped", "watch"},
     "commands.trying": {
+        "watch",
+        "tasks.any_environment",
         "analysis",
         "analysis.replay",
         "assess",

@@ -88,7 +88,11 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     evolve = command("evolve", "evolve programs for a task, in a new run")
-    evolve.add_argument("preset", help=f"{', '.join(configs.preset_names())}, or a .toml file")
+    evolve.add_argument(
+        "preset",
+        nargs="?",
+        help=f"{', '.join(configs.preset_names())}, or a .toml file (default with --env: gymnasium)",
+    )
     evolve.add_argument("--seed", type=int, default=1, help="what all random numbers come from (default: 1)")
     evolve.add_argument(
         "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
@@ -98,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="RUN_OR_FILE",
         help="begin with the champion of a run, or the program of an .arz file, in place of random programs",
     )
-    evolve.usage = "arz evolve PRESET [--option VALUE ...]"
+    evolve.usage = "arz evolve PRESET [--option VALUE ...], or arz evolve --env NAME [--option VALUE ...]"
     _add_running(evolve)
     _add_fields(evolve)
 

@@ -17,6 +17,7 @@ from arz.native import core
 from arz.network import Network, NetworkBatch
 from arz.program import Batch, Program
 from arz.streams import as_keys, keys
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import TRUTH, Cartpole
 from arz.tasks.quadruped import LEGS, NUMBERS, STATE, Quadruped
 from arz.tasks.status import STATUS, Status
@@ -45,7 +46,7 @@ def evaluate(
         task: what to do.
         episodes: the keys that name the episodes; see `fresh_episodes`.
         threads: how many to use, all by default.
-        **options: of `Cartpole.rollout` or `Quadruped.rollout`.
+        **options: of the task's `rollout`.
 
     Raises:
         ValueError: observation or action of the policies do not fit the task.
@@ -62,6 +63,8 @@ def record(
     State and parameters are those at the start of a step, as the policy met them; action, what the motors got of it
     and reward are those of the step.
     """
+    if isinstance(task, AnyEnvironment):
+        return task.record(policy.packed, as_keys(episodes))
     if isinstance(task, Quadruped):
         return _record_quadruped(policy, task, as_keys(episodes))
     assert isinstance(task, Cartpole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from arz.evaluate import record
 from arz.interpreter import Interpreter, Trace, trace
 from arz.network import Network, NetworkInterpreter
 from arz.program import Program
+from arz.tasks.any_environment import AnyEnvironment, AnyEpisodes
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.cartpole_environment import CartpoleEpisodes
 from arz.tasks.environment import RUNNING, Episodes
@@ -19,13 +21,19 @@ from arz.tasks.quadruped import Quadruped
 from arz.tasks.quadruped_environment import QuadrupedEpisodes
 from arz.tasks.status import STATUS
 
+EPISODES: dict[type[Any], type[Episodes]] = {
+    Cartpole: CartpoleEpisodes,
+    Quadruped: QuadrupedEpisodes,
+    AnyEnvironment: AnyEpisodes,
+}
+
 
 @dataclass(frozen=True)
 class Watched:
     """What happened in an episode."""
 
     policy: Program | Network
-    task: Cartpole | Quadruped
+    task: Cartpole | Quadruped | AnyEnvironment
     key: int
     """Names the episode."""
     observations: NDArray[np.float64]
@@ -54,7 +62,7 @@ class Watched:
         return trace(self.policy, self.observations[:, None, :], keys=[self.key])
 
 
-def watch(policy: Program | Network, task: Cartpole | Quadruped, key: int) -> Watched:
+def watch(policy: Program | Network, task: Cartpole | Quadruped | AnyEnvironment, key: int) -> Watched:
     """Runs a policy through the episode of this key.
 
     Raises:
@@ -66,8 +74,7 @@ def watch(policy: Program | Network, task: Cartpole | Quadruped, key: int) -> Wa
             f"the task has {task.observations} observations and {task.actions} actions, "
             f"the policy {shape.observations} and {shape.actions}"
         )
-    kind: type[Episodes] = CartpoleEpisodes if isinstance(task, Cartpole) else QuadrupedEpisodes
-    episodes = kind(task, 1)
+    episodes = EPISODES[type(task)](task, 1)
     runner = NetworkInterpreter(policy, 1) if isinstance(policy, Network) else Interpreter(policy, 1)
     runner.reset_lane(0, key)
     episodes.start(0, key)
@@ -76,5 +83,6 @@ def watch(policy: Program | Network, task: Cartpole | Quadruped, key: int) -> Wa
         observations.append(episodes.observations()[0])
         actions.append(runner.act(observations[-1][None])[0])
         rewards.append(float(episodes.step(actions[-1][None])[0]))
+    episodes.close()
     ending = task.sentence(STATUS[int(episodes.statuses[0])])
     return Watched(policy, task, key, np.array(observations), np.array(actions), np.array(rewards), ending)

@@ -40,7 +40,11 @@ def registers_figure(inside: Inside, title: str) -> Figure:
         many = values.ndim > 1
         panel.plot(time, values, color=None if many else BLACK, linewidth=0.8 if many else 1.1, alpha=0.8)
         carried = " (remembered)" if name in remembered else ""
-        found = [f"{of[name].steps * inside.seconds:.2f} s {phase}" for phase, of in periods.items() if name in of]
+        found = [
+            f"{of[name].steps * inside.seconds:.2f} {inside.unit} {phase}"
+            for phase, of in periods.items()
+            if name in of
+        ]
         period = f", period {', '.join(found)}".rstrip() if found else ""
         panel.set_title(f"{name}{carried}{period}", fontsize=9, loc="left")
         _mark(panel, inside, labels=panel is panels[0])
@@ -48,7 +52,7 @@ def registers_figure(inside: Inside, title: str) -> Figure:
     for panel in panels[len(shown) :]:
         panel.set_axis_off()
     for panel in panels[max(0, len(shown) - columns) : len(shown)]:
-        panel.set_xlabel("time (s)")
+        panel.set_xlabel(f"time ({inside.unit})")
         panel.tick_params(labelbottom=True)
     left = len(varying) - len(shown)
     if left:
@@ -69,7 +73,9 @@ def calls_figure(inside: Inside, title: str) -> Figure:
     panel.set_yticks(range(len(names)), shown, fontsize=7, family="monospace")
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_xlim(0, inside.steps * inside.seconds)
-    panel.set_xlabel("time (s); a mark for each step in which the condition held (blue: it looks at the observation)")
+    panel.set_xlabel(
+        f"time ({inside.unit}); a mark for each step in which the condition held (blue: it looks at the observation)"
+    )
     _mark(panel, inside)
     plain(panel)
     return figure
@@ -97,7 +103,7 @@ def actions_figure(inside: Inside, title: str) -> Figure:
             plain(panel)
         panels[row][0].set_ylabel(group if group == "action" else f"{group}: action (rad)")
     for panel in panels[-1]:
-        panel.set_xlabel("time (s)")
+        panel.set_xlabel(f"time ({inside.unit})")
     if at is not None:
         panels[0][1].set_title("around the first change", fontsize=10)
     if actions.shape[1] > 1:
@@ -115,7 +121,7 @@ def states_figure(inside: Inside, title: str) -> Figure:
     count = int(inside.states.max()) + 1
     panel.set_yticks(range(count), [f"{k + 1}: {inside.combination(k)}" for k in range(count)], fontsize=8)
     panel.set_ylabel("state: which of the conditions\nthat look at the observation hold")
-    panel.set_xlabel("time (s)")
+    panel.set_xlabel(f"time ({inside.unit})")
     panel.set_xlim(0, inside.steps * inside.seconds)
     _mark(panel, inside)
     plain(panel)

@@ -25,9 +25,12 @@ from arz.runs.config import Config
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
 from arz.simplify import readable
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import NAMED, Cartpole
 from arz.tasks.quadruped import Quadruped
 
+Known = Cartpole | Quadruped | AnyEnvironment
+"""The tasks that there are."""
 LINE = 120
 """No line of a shortened listing is longer."""
 
@@ -62,7 +65,7 @@ def policy_at(source: str) -> Program | Network:
     return load_policy(source)
 
 
-def task_of(policy: Program | Network) -> Cartpole | Quadruped:
+def task_of(policy: Program | Network) -> Known:
     """The task that a policy was made for, by the numbers that it sees and gives.
 
     Raises:
@@ -76,7 +79,7 @@ def task_of(policy: Program | Network) -> Cartpole | Quadruped:
     raise ValueError(f"there is no task with {seen[0]} observations and {seen[1]} actions, as the policy has")
 
 
-def policy_and_task(source: str) -> tuple[Program | Network, Cartpole | Quadruped | None]:
+def policy_and_task(source: str) -> tuple[Program | Network, Known | None]:
     """The champion of a run or the policy of a file, and the task that it was made for, if that is known."""
     if is_run(source):
         with Run.open(source) as run:
@@ -88,7 +91,7 @@ def policy_and_task(source: str) -> tuple[Program | Network, Cartpole | Quadrupe
         return policy, None
 
 
-def checked_variant(task: Cartpole | Quadruped, given: dict[str, Any]) -> dict[str, Any]:
+def checked_variant(task: Known, given: dict[str, Any]) -> dict[str, Any]:
     """The options that vary a task, if it is one that has them."""
     known = {item.name for item in fields(task)}
     for name in given:
@@ -97,10 +100,10 @@ def checked_variant(task: Cartpole | Quadruped, given: dict[str, Any]) -> dict[s
     return given
 
 
-def episode_task(options: argparse.Namespace, base: Cartpole | Quadruped) -> Cartpole | Quadruped:
+def episode_task(options: argparse.Namespace, base: Known) -> Known:
     """The task of an episode to look at: a run's own, or as options say; something changes in it."""
     varied = replace(base, **checked_variant(base, with_prefix(options, "variant_")))
-    if isinstance(varied, Quadruped):
+    if not isinstance(varied, Cartpole):
         if options.change or options.task:
             raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
         return varied

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,11 @@ ENDINGS = {
 
 def evolve(options: argparse.Namespace) -> int:
     """Evolves programs in a new run."""
+    env: str = getattr(options, "field_env", "")
+    if options.preset is None and not env:
+        raise ValueError("say what to evolve: a preset, such as cartpole, or --env with the name of an environment")
+    if options.preset is None:
+        return _begin(options, configs.load("gymnasium"), re.sub(r"[^\w-]+", "-", env))
     return _begin(options, configs.load(options.preset), Path(options.preset).stem)
 
 

@@ -9,12 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from arz import terminal
 from arz.analysis import figures, inside
 from arz.analysis.film import whole_file
-from arz.commands.common import check_threads, episode_task, policy_and_task, print_json
+from arz.commands.common import Known, check_threads, episode_task, policy_and_task, print_json
 from arz.evaluate import fresh_episodes
 from arz.explain import words
 from arz.explain.ablation import Ablation, Smaller, smallest
@@ -31,7 +29,7 @@ from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import STATE, Quadruped
 from arz.watch import Watched, watch
 
-NAMES = {"cartpole": ("x", "theta", "x_dot", "theta_dot"), "quadruped": STATE}
+NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "theta_dot"), Quadruped: tuple(STATE)}
 """What the entries of an observation are."""
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
@@ -152,7 +150,7 @@ def ablate(options: argparse.Namespace) -> None:
 # ---- what they share ----
 
 
-def _program(source: str) -> tuple[Program, Cartpole | Quadruped | None]:
+def _program(source: str) -> tuple[Program, Known | None]:
     policy, task = policy_and_task(source)
     if isinstance(policy, Network):
         raise ValueError(f"{source} is a network: only programs can be explained")
@@ -184,20 +182,20 @@ def _write(folder: Path, name: str, text: str) -> None:
         Path(beside).write_text(text, encoding="utf-8")
 
 
-def _watched(program: Program, task: Cartpole | Quadruped, episode: int) -> Watched:
+def _watched(program: Program, task: Known, episode: int) -> Watched:
     if not 0 <= episode < 2**62:
         raise ValueError("--episode must be 0 or more, and below 2**62")
     return watch(program, task, int(fresh_episodes(1, first=episode)[0]))
 
 
-def _names(task: Cartpole | Quadruped | None) -> tuple[str, ...] | None:
-    return None if task is None else tuple(NAMES["cartpole" if isinstance(task, Cartpole) else "quadruped"])
+def _names(task: Known | None) -> tuple[str, ...] | None:
+    return NAMES.get(type(task)) if task is not None else None
 
 
 # ---- explain ----
 
 
-def _reading(program: Program, task: Cartpole | Quadruped | None, options: argparse.Namespace) -> Reading | None:
+def _reading(program: Program, task: Known | None, options: argparse.Namespace) -> Reading | None:
     """The program as a filter; near the path of a test episode, if it has to be."""
     try:
         return read(program, None if task is None else _watched(program, task, options.episode).trace)
@@ -208,9 +206,7 @@ def _reading(program: Program, task: Cartpole | Quadruped | None, options: argpa
 def _is_telling(reading: Reading) -> bool:
     """Whether the filter says something about the program, and is small enough to look at."""
     is_small = max(len(reading.state), len(reading.inputs)) <= MOST_SHOWN
-    if reading.is_exact or reading.errors is None or reading.actions is None:
-        return is_small and reading.is_exact
-    return is_small and float(np.sqrt(np.mean(reading.errors**2))) < 0.1 * float(np.std(reading.actions))
+    return is_small and (reading.is_exact or words.error_of(reading) < 0.1 * words.spread_of(reading))
 
 
 def _page(
@@ -264,7 +260,7 @@ def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[s
             "inputs": reading.inputs,
             **matrices,
             "eigenvalues": values,
-            "error": None if reading.errors is None else float(np.sqrt(np.mean(reading.errors**2))),
+            "error": words.error_of(reading),
         }
     return about
 

@@ -8,15 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.commands.common import policy_and_task, refuse_existing
+from arz.commands.common import Known, policy_and_task, refuse_existing
 from arz.evaluate import fresh_episodes
 from arz.export import LANGUAGES
 from arz.export.c import to_c
 from arz.export.python import to_python
 from arz.network import Network
 from arz.program import Program
-from arz.tasks.cartpole import Cartpole
-from arz.tasks.quadruped import Quadruped
 from arz.watch import watch
 
 EXPORTERS = dict(zip(LANGUAGES, (to_python, to_c), strict=True))
@@ -41,6 +39,6 @@ def export(options: argparse.Namespace) -> None:
     print(f"Written: {options.output}. Check it: {check}")
 
 
-def _seen(policy: Program, task: Cartpole | Quadruped | None) -> NDArray[np.float64] | None:
+def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:
     """What the program sees in a test episode of its task, for test vectors."""
     return None if task is None else watch(policy, task, int(fresh_episodes(1)[0])).observations

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from arz.analysis import figures, walk
+from arz.analysis import figures, frames, walk
 from arz.analysis.replay import film
 from arz.assess import assess
 from arz.commands.common import (
+    Known,
     check_threads,
     checked_variant,
     episode_task,
@@ -29,8 +30,10 @@ from arz.network import Network
 from arz.program import Program
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
+from arz.watch import watch
 
 
 def test(options: argparse.Namespace) -> None:
@@ -93,7 +96,7 @@ def replay(options: argparse.Namespace) -> None:
         raise ValueError("--episode must be 0 or more, and below 2**62")
     if options.every is not None and not 1 <= options.every <= 1000:
         raise ValueError("--every must be 1 to 1000")
-    base: Cartpole | Quadruped
+    base: Known
     if is_run(options.source):
         with Run.open(options.source) as run:
             program, base = run.champion, run.config.task
@@ -109,6 +112,9 @@ def replay(options: argparse.Namespace) -> None:
     task = episode_task(options, base)
     if isinstance(task, Quadruped):
         _replay_quadruped(options, program, task, path, strip)
+    elif isinstance(task, AnyEnvironment):
+        _replay_any(options, program, task, path)
+        return
     elif options.viewer:
         raise ValueError("--viewer is for the quadruped: there is no MuJoCo model of the cartpole")
     else:
@@ -137,9 +143,15 @@ def _replay_quadruped(
     figures.save(walk.walk_figure(rows, title, ending=ending), strip)
 
 
-def _episode(
-    options: argparse.Namespace, program: Program | Network, task: Cartpole | Quadruped
-) -> tuple[dict[str, Any], str, str]:
+def _replay_any(options: argparse.Namespace, program: Program | Network, task: AnyEnvironment, path: Path) -> None:
+    key = int(fresh_episodes(1, first=options.episode)[0])
+    episode = watch(program, task, key)
+    frames.film(task, key, episode.actions, path, every=options.every or 1)
+    print(f"Return {episode.rewards.sum():.1f} in {len(episode.actions)} steps. {episode.ending}")
+    print(f"Film: {path}.")
+
+
+def _episode(options: argparse.Namespace, program: Program | Network, task: Known) -> tuple[dict[str, Any], str, str]:
     """What happened in one test episode, how it ended, and what to call it."""
     key = fresh_episodes(1, first=options.episode)
     rows = {name: values[0] for name, values in record(program, task, key).items()}

@@ -24,6 +24,7 @@ from arz.program import Memory, Program
 from arz.text import register_text
 
 Floats = NDArray[np.float64]
+HUGE = 1e100
 SETTLING = 3
 """After so many steps a number may have settled."""
 MAX_VARIABLES = 4000
@@ -225,11 +226,19 @@ class _Reader:
         return np.array(rows)[:, : self.memory.observations]
 
     def typical_step(self, episode: Trace) -> int:
-        """The step of an episode whose observation and action are nearest to the mean of all."""
+        """The step of an episode whose observation and action are nearest to the mean of all.
+
+        Raises:
+            ValueError: no step has finite numbers.
+        """
         rows = np.hstack([self._seen(episode), episode.actions[:, 0]])
-        spread = rows.std(axis=0)
-        distance = ((rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2
-        return int(np.nanargmin(np.where(np.isfinite(distance), distance, np.inf).sum(axis=1)))
+        finite = np.flatnonzero(np.all(np.isfinite(rows) & (np.abs(rows) < HUGE), axis=1))
+        if not len(finite):
+            raise ValueError("in no step of the episode are observation and action finite")
+        known = rows[finite]
+        spread = known.std(axis=0)
+        distance = ((known - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2
+        return int(finite[np.argmin(distance.sum(axis=1))])
 
     def read(self, values: dict[Place, Any], seen: Floats) -> Reading:
         """The filter near these values."""
@@ -325,6 +334,10 @@ class _Reader:
 
     def measured(self, found: Reading, episode: Trace) -> Reading:
         """With the errors of the action, one step ahead, over an episode."""
+        with np.errstate(all="ignore"):
+            return self._measured(found, episode)
+
+    def _measured(self, found: Reading, episode: Trace) -> Reading:
         seen, actions = self._seen(episode), episode.actions[:, 0]
         lasts = np.vstack([[_number(self.start_values(), a) for a in self.actions], actions[:-1]])
         if not self.memory.stateful:

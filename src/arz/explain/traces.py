@@ -15,7 +15,7 @@ from arz.explain.flow import OBSERVATION, Flow, flow
 from arz.program import Program
 from arz.tasks.cartpole import STEP as CARTPOLE_STEP
 from arz.tasks.cartpole import Cartpole
-from arz.tasks.quadruped import LEGS
+from arz.tasks.quadruped import LEGS, Quadruped
 from arz.tasks.quadruped import STEP as QUADRUPED_STEP
 from arz.text import register_text
 from arz.watch import Watched
@@ -66,8 +66,14 @@ class Inside:
 
     @property
     def seconds(self) -> float:
-        """The time of one step."""
-        return CARTPOLE_STEP if isinstance(self.episode.task, Cartpole) else QUADRUPED_STEP
+        """The time of one step; 1 where it is not known, and times are numbers of steps."""
+        known: dict[type[Any], float] = {Cartpole: CARTPOLE_STEP, Quadruped: QUADRUPED_STEP}
+        return known.get(type(self.episode.task), 1.0)
+
+    @property
+    def unit(self) -> str:
+        """Of times."""
+        return "s" if isinstance(self.episode.task, Cartpole | Quadruped) else "steps"
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -75,8 +81,10 @@ class Inside:
         rows = self.episode.rows
         if isinstance(self.episode.task, Cartpole):
             found = [(name.replace("_", " "), rows[name]) for name in ("force", "damping", "track_angle")]
-        else:
+        elif isinstance(self.episode.task, Quadruped):
             found = [(f"{leg} breaks", rows[f"{leg} works"]) for leg in LEGS]
+        else:
+            found = [(change.path, rows[change.path]) for change in self.episode.task.changes]
         made = []
         for name, values in found:
             moved = np.flatnonzero(np.diff(values) != 0)

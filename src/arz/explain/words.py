@@ -87,7 +87,7 @@ def _filter(flow: Flow, reading: Reading | None) -> list[str]:
         found = [f"It is exactly a linear filter of the observation and its last action, with {size} of state."]
         return [*found, *_modes(reading)]
     lines = {(function, line) for function, line, reason in reading.reasons if reason in (BENDS, DRAWS)}
-    spread, error = _spread(reading), _error(reading)
+    spread, error = spread_of(reading), error_of(reading)
     if reading.is_on_path and error <= NOTHING * spread:
         found = [
             f"On the path of the episode that was looked at, and only there, it is a linear filter with {size} of "
@@ -133,12 +133,19 @@ def _shown(value: complex) -> str:
     return f"{value.real:.3f} ± {abs(value.imag):.3f}i"
 
 
-def _spread(reading: Reading) -> float:
-    return float(np.sqrt(np.mean(np.var(reading.actions, axis=0)))) if reading.actions is not None else 0.0
+def spread_of(reading: Reading) -> float:
+    """How much the actions vary over the steps in which they are finite (root mean square)."""
+    if reading.actions is None:
+        return 0.0
+    finite = reading.actions[np.all(np.isfinite(reading.actions), axis=1)]
+    return float(np.sqrt(np.mean(np.var(finite, axis=0)))) if len(finite) else 0.0
 
 
-def _error(reading: Reading) -> float:
-    return float(np.sqrt(np.mean(np.square(reading.errors)))) if reading.errors is not None else math.inf
+def error_of(reading: Reading) -> float:
+    """How far the filter's actions are off (root mean square); infinite if that is not known."""
+    if reading.errors is None or not len(reading.errors) or not np.all(np.isfinite(reading.errors)):
+        return math.inf
+    return float(np.sqrt(np.mean(np.square(reading.errors))))
 
 
 def _count(number: int, noun: str) -> str:

@@ -30,7 +30,8 @@ from arz.search.nsga2 import Nsga2Settings
 from arz.search.ppo import PpoSettings
 from arz.search.regularized import Settings
 from arz.search.tuning import TuningSettings
-from arz.tasks import cartpole, quadruped
+from arz.tasks import any_environment, cartpole, quadruped
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
 from arz.vary import Variation
@@ -76,7 +77,7 @@ class Lstm:
 
 
 KINDS: dict[str, dict[str, type[Any]]] = {
-    "task": {"cartpole": Cartpole, "quadruped": Quadruped},
+    "task": {"cartpole": Cartpole, "quadruped": Quadruped, "gymnasium": AnyEnvironment},
     "policy": {"program": Programs, "mlp": Mlp, "lstm": Lstm},
     "search": {
         "regularized": Settings,
@@ -88,7 +89,11 @@ KINDS: dict[str, dict[str, type[Any]]] = {
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
 
-OBJECTIVES = {Cartpole: cartpole.OBJECTIVES, Quadruped: quadruped.OBJECTIVES}
+OBJECTIVES = {
+    Cartpole: cartpole.OBJECTIVES,
+    Quadruped: quadruped.OBJECTIVES,
+    AnyEnvironment: any_environment.OBJECTIVES,
+}
 """What can be asked of each task."""
 
 
@@ -164,7 +169,7 @@ class Fitness:
 class Config:
     """Everything that decides the result of a run, but its seed."""
 
-    task: Cartpole | Quadruped = field(default_factory=Cartpole)
+    task: Cartpole | Quadruped | AnyEnvironment = field(default_factory=Cartpole)
     policy: Programs | Mlp | Lstm = field(default_factory=Programs)
     memory: Registers = field(default_factory=Registers)
     variation: Variation = field(default_factory=lambda: Variation(max_cadfs=0))
@@ -186,6 +191,8 @@ class Config:
         if isinstance(self.policy, Programs) and isinstance(self.search, ArsSettings | PpoSettings):
             kind = kind_of(self, "search")
             raise ValueError(f"{kind} trains networks: the kind of the policy must be mlp or lstm")
+        if not isinstance(self.policy, Programs) and isinstance(self.task, AnyEnvironment):
+            raise ValueError("networks are for cartpole and quadruped; in other environments, evolve programs")
         if not isinstance(self.policy, Programs) and isinstance(self.search, TuningSettings):
             raise ValueError("tuning is for programs; networks are trained by ars")
 

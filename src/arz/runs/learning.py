@@ -18,6 +18,8 @@ from arz.runs.store import RunError, Store
 from arz.search.evolution import Metrics
 from arz.search.ppo import PpoSettings
 from arz.streams import keys
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
 
 
 def learn(
@@ -113,4 +115,5 @@ def _trainer(config: Config, settings: PpoSettings, seed: int) -> Any:
     from arz.baselines.ppo import Trainer
 
     assert config.architecture is not None
+    assert isinstance(config.task, Cartpole | Quadruped)
     return Trainer(config.task, config.architecture, settings, seed)

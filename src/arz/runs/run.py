@@ -32,6 +32,7 @@ from arz.search.evolution import Counters
 from arz.search.nsga2 import Front
 from arz.search.ppo import PpoSettings
 from arz.streams import MASK
+from arz.tasks.any_environment import AnyEnvironment
 
 CHECKPOINT_SECONDS = 10.0
 
@@ -102,6 +103,8 @@ class Run:
         Raises:
             ValueError: something is out of range, or the folder exists.
         """
+        if isinstance(config.task, AnyEnvironment):
+            config = replace(config, task=config.task.settled())
         if start is not None and not _fits(start, config):
             has = start.architecture if isinstance(start, Network) else start.memory
             wanted = config.architecture or config.registers

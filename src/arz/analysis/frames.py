@@ -1,0 +1,41 @@
+"""Films of episodes of any environment, in the pictures that it draws itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.analysis.film import kind_of, write_film
+from arz.tasks.any_environment import AnyEnvironment, AnyEpisodes
+
+MOST_FRAMES = 2000
+USUAL_RATE = 30.0
+"""Steps per second, where the environment does not say."""
+
+
+def film(task: AnyEnvironment, key: int, actions: NDArray[np.float64], path: Path, *, every: int) -> None:
+    """Films the episode of a key, with these actions.
+
+    Raises:
+        ValueError: the environment draws no pictures.
+    """
+    kind_of(path, ("gif", "mp4"), "film")
+    episodes = AnyEpisodes(task, 1, render_mode="rgb_array")
+    try:
+        episodes.start(0, key)
+        shown = [np.asarray(episodes.draw(0), np.uint8)]
+        for step, action in enumerate(actions):
+            episodes.step(action[None])
+            if (step + 1) % every == 0 or step + 1 == len(actions):
+                shown.append(np.asarray(episodes.draw(0), np.uint8))
+            if len(shown) > MOST_FRAMES:
+                raise ValueError(f"a film has at most {MOST_FRAMES} pictures: draw fewer (--every)")
+        rate = float(episodes.environments[0].metadata.get("render_fps", USUAL_RATE))
+    finally:
+        episodes.close()
+    if shown[0].ndim != 3:
+        raise ValueError(f"{task.env} draws no pictures")
+    steps = list(range(len(shown)))
+    write_film(path, steps, lambda step: shown[step], steps[:: max(1, len(steps) // 8)], rate / every)

@@ -1,0 +1,463 @@
+"""Any Gymnasium environment as a task: Box observations, Box or Discrete actions.
+
+Episodes run in Python, all of a program side by side, on a pool of processes. An action beyond the bounds is clipped;
+what is not a number counts as the middle of the bounds. With Discrete actions, the program has a number for each, and
+the largest is chosen. An episode is named by a key, from which the seed of its reset follows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import signal
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.native import core
+from arz.tasks.environment import Episodes
+from arz.tasks.schedule import ScheduledChange, get_attribute, parse_changes, set_attribute
+from arz.tasks.status import Status
+from arz.tasks.task import Evaluation, Keys
+
+Floats = NDArray[np.float64]
+OBJECTIVES = ("return", "length")
+NO_NETWORKS = "networks are for cartpole and quadruped: in other environments, evolve programs"
+MOST_NUMBERS = 1024
+"""An observation or action with more numbers is not taken."""
+CHECK_STEPS = 200
+"""So many steps show whether a change of an attribute changes what happens."""
+SENTENCES = {
+    Status.COMPLETED: "The episode lasted to its end.",
+    Status.FELL: "The environment ended the episode.",
+}
+
+
+@dataclass(frozen=True)
+class AnyEnvironment:
+    """A Gymnasium environment.
+
+    Raises:
+        ValueError: a value does not fit.
+    """
+
+    env: str = "Pendulum-v1"
+    """The name of a Gymnasium environment, such as Pendulum-v1 or mypackage:MyEnv-v0."""
+    env_options: dict[str, Any] = field(default_factory=dict)
+    """What the environment is made with."""
+    change: str = ""
+    """Any environment: what changes in it, such as "unwrapped.g: 10 -> 5 @ 200..800" (docs/environments.md)."""
+    steps: int = 0
+    """Any environment: steps of an episode; 0 for the environment's own limit."""
+    env_observations: int = 0
+    """How many numbers the environment shows; 0 to ask it."""
+    env_actions: int = 0
+    """How many a policy gives it; 0 to ask it."""
+
+    def __post_init__(self) -> None:
+        if not self.env:
+            raise ValueError("env must be the name of a Gymnasium environment, such as Pendulum-v1")
+        if not 0 <= self.steps <= 10**9:
+            raise ValueError(f"steps must be 0 to 1000000000, not {self.steps}")
+        try:
+            json.dumps(self.env_options)
+        except TypeError:
+            raise ValueError(f"env_options must be made of numbers and texts, not {self.env_options!r}") from None
+        _ = self.changes
+
+    @cached_property
+    def changes(self) -> tuple[ScheduledChange, ...]:
+        """What changes."""
+        return parse_changes(self.change)
+
+    @property
+    def about(self) -> About:
+        """What the environment says of itself."""
+        return _about(self.env, json.dumps(self.env_options))
+
+    def settled(self) -> AnyEnvironment:
+        """The same with all that only the environment knows; it is made and tried here.
+
+        Raises:
+            ValueError: the environment cannot be made, or is of a kind that is not supported; or a change in it
+                changes nothing.
+        """
+        about = self.about
+        if not (self.steps or about.steps):
+            raise ValueError(f"{self.env} has no limit of its own: say how long an episode is (--steps)")
+        check_changes(self)
+        return replace(self, env_observations=about.observations, env_actions=about.actions)
+
+    @property
+    def observations(self) -> int:
+        """How many numbers a policy sees."""
+        return self.env_observations or self.about.observations
+
+    @property
+    def actions(self) -> int:
+        """How many it gives: one for each entry of a Box, or for each of the Discrete actions."""
+        return self.env_actions or self.about.actions
+
+    @property
+    def most_action(self) -> float:
+        """The largest bound of the actions."""
+        return (
+            float(max(np.max(np.abs(self.about.low)), np.max(np.abs(self.about.high)))) if self.about.is_box else 1e300
+        )
+
+    @property
+    def limit(self) -> int:
+        """How many steps an episode has at most."""
+        return self.steps or self.about.steps
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return self.env + (f", {self.change}" if self.change else "")
+
+    @property
+    def variant(self) -> dict[str, Any]:
+        """All but what changes."""
+        return {name: value for name, value in asdict(self).items() if name != "change"}
+
+    def test_suite(self) -> dict[tuple[str, str], AnyEnvironment]:
+        """As it is, and, if something changes, also without that."""
+        found = {(self.env, "as trained"): self}
+        if self.change:
+            found[self.env, "without change"] = replace(self, change="")
+        return found
+
+    def test_score(self, means: Mapping[tuple[str, str], float]) -> float | None:
+        """The mean return."""
+        return means.get((self.env, "as trained"))
+
+    def rollout(self, programs: core.Batch | core.NetworkBatch, episodes: Keys, threads: int) -> Evaluation:
+        """Runs every program through every episode, on so many processes; with one, in this one.
+
+        Raises:
+            ValueError: the policies are networks, or do not fit; or a process has died.
+        """
+        if not isinstance(programs, core.Batch):
+            raise ValueError(NO_NETWORKS)
+        arrays = programs.arrays()
+        shape = programs.memory_sizes()
+        if shape[:2] != (self.observations, self.actions):
+            raise ValueError(
+                f"the programs see {shape[0]} numbers and give {shape[1]}; "
+                f"{self.env} shows {self.observations} and takes {self.actions}"
+            )
+        count = len(programs)
+        if threads <= 1 or count <= 1:
+            parts = [_roll(self, shape, arrays, np.arange(count), episodes)]
+        else:
+            jobs = np.array_split(np.arange(count), min(count, 4 * threads))
+            parts = _in_pool(self, shape, arrays, jobs, episodes, threads)
+        returns, lengths, statuses = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return Evaluation(returns, lengths, statuses, np.zeros((count, 1, 1)))
+
+    def record(self, program: core.Batch | core.NetworkBatch, episodes: Keys) -> dict[str, Floats]:
+        """What happened: observation, action, reward and what changes [episode, step], NaN after the end."""
+        if not isinstance(program, core.Batch):
+            raise ValueError(NO_NETWORKS)
+        names = [
+            *(f"obs[{k}]" for k in range(self.observations)),
+            *(f"action[{k}]" for k in range(self.actions)),
+            "reward",
+        ]
+        names += [change.path for change in self.changes]
+        rows = np.full((len(episodes), self.limit, len(names)), np.nan)
+        stepper, running = core.Stepper(program, 0, len(episodes)), _episodes(self, len(episodes))
+        stepper.reset(np.ascontiguousarray(episodes))
+        for lane, key in enumerate(episodes.tolist()):
+            running.start(lane, key)
+        while np.any(running.statuses == 0):
+            alive, at = np.flatnonzero(running.statuses == 0), running.times.copy()
+            seen = running.observations()
+            actions = stepper.act(seen)
+            rewards = running.step(actions)
+            truth = [values[:, None] for values in running.truth().values()]
+            found = np.hstack([seen, actions, rewards[:, None], *truth])
+            rows[alive, at[alive]] = found[alive]
+        return {name: rows[:, :, column] for column, name in enumerate(names)}
+
+    def spread(self, episodes: Keys) -> Keys:
+        """These episodes themselves."""
+        return episodes
+
+    def objectives(self, names: tuple[str, ...], found: Evaluation, episodes: Keys) -> Floats:
+        """The objectives of these names."""
+        columns = {"return": found.mean, "length": found.mean_length}
+        return np.stack([columns[name] for name in names], axis=1)
+
+    def easier(self) -> AnyEnvironment:
+        """Nothing changes."""
+        return replace(self, change="")
+
+    def shorter(self, steps: int) -> AnyEnvironment:
+        """Itself: what happens when is its own business."""
+        return self
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
+    def sentence(self, status: Status) -> str:
+        """How an episode ended."""
+        return SENTENCES.get(status, status.name)
+
+
+# ---- what an environment is ----
+
+
+@dataclass(frozen=True)
+class About:
+    """What an environment shows and takes."""
+
+    observations: int
+    actions: int
+    is_box: bool
+    low: Floats
+    high: Floats
+    """The bounds of a Box; the first of the Discrete actions is `low`."""
+    shape: tuple[int, ...]
+    dtype: str
+    steps: int
+    """The environment's own limit; 0 if it has none."""
+
+    def actions_of(self, given: Floats) -> list[Any]:
+        """What environments get of the numbers of policies [lane, entry]."""
+        if not self.is_box:
+            chosen = np.argmax(np.where(np.isnan(given), -np.inf, given), axis=1) + int(self.low[0])
+            return list(chosen.tolist())
+        known = np.where(np.isnan(given), self._middle, given)
+        return list(np.clip(known, self.low, self.high).astype(self.dtype).reshape(-1, *self.shape))
+
+    @cached_property
+    def _middle(self) -> Floats:
+        is_bounded = np.isfinite(self.low) & np.isfinite(self.high)
+        return np.where(
+            is_bounded, np.where(is_bounded, self.low, 0.0) / 2 + np.where(is_bounded, self.high, 0.0) / 2, 0.0
+        )
+
+
+def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
+    """An environment.
+
+    Raises:
+        ValueError: there is none of this name, or it cannot be made.
+    """
+    import gymnasium
+
+    try:
+        return gymnasium.make(env, disable_env_checker=True, **options, **more)
+    except Exception as error:
+        raise ValueError(f"the environment {env} cannot be made: {str(error).splitlines()[0]}") from None
+
+
+@lru_cache(64)
+def _about(env: str, options: str) -> About:
+    from gymnasium.spaces import Box, Discrete
+
+    made = make(env, json.loads(options))
+    try:
+        seen, done = made.observation_space, made.action_space
+        if not isinstance(seen, Box) or seen.dtype is None or np.dtype(seen.dtype).kind not in "fiu":
+            raise ValueError(f"{env} shows {type(seen).__name__} observations: only Box, of numbers, is supported")
+        if not isinstance(done, Box | Discrete):
+            raise ValueError(f"{env} takes {type(done).__name__} actions: only Box and Discrete are supported")
+        sizes = (int(np.prod(seen.shape)), int(np.prod(done.shape)) if isinstance(done, Box) else int(done.n))
+        if not all(1 <= size <= MOST_NUMBERS for size in sizes):
+            raise ValueError(
+                f"{env} has {sizes[0]} observations and {sizes[1]} actions: at most {MOST_NUMBERS} are supported"
+            )
+        if isinstance(done, Discrete) and sizes[1] < 2:
+            raise ValueError(f"{env} has a single action: there is nothing to choose")
+        steps = made.spec.max_episode_steps if made.spec is not None else None
+        if isinstance(done, Box):
+            bounds = (done.low.astype(np.float64).ravel(), done.high.astype(np.float64).ravel())
+            return About(*sizes, True, *bounds, done.shape, str(done.dtype), steps or 0)
+        first = np.array([float(done.start)])
+        return About(*sizes, False, first, first + sizes[1] - 1, (), "int64", steps or 0)
+    finally:
+        made.close()
+
+
+# ---- episodes ----
+
+
+class AnyEpisodes(Episodes):
+    """Episodes of any environment, side by side."""
+
+    task: AnyEnvironment
+
+    def __init__(self, task: Any, count: int, render_mode: str | None = None) -> None:
+        super().__init__(task, count)
+        more: dict[str, Any] = {"render_mode": render_mode} if render_mode else {}
+        if self.task.steps:
+            more["max_episode_steps"] = self.task.steps
+        self.environments = [make(self.task.env, self.task.env_options, **more) for _ in range(count)]
+        self._about, self._limit = self.task.about, self.task.limit
+        self._is_flat = len(self.environments[0].observation_space.shape) == 1 if count else True
+        self._seen = np.zeros((count, self._about.observations))
+        self._windows: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+
+    def begin(self, which: int, key: int) -> None:
+        """Starts one of them."""
+        self._windows[which] = [change.when(key) for change in self.task.changes]
+        self._move(which, 0)
+        observation, _ = self.environments[which].reset(seed=int(key) >> 33)
+        self._move(which, 0)
+        self._seen[which] = np.asarray(observation, np.float64).ravel()
+
+    def advance(self, actions: Floats) -> tuple[Floats, NDArray[np.uint8]]:
+        """Rewards and statuses after one step; those that have ended stay as they are."""
+        rewards, statuses = np.zeros(len(self.environments)), self.statuses.copy()
+        chosen, limit = self._about.actions_of(actions), self._limit
+        for which in np.flatnonzero(self.statuses == 0).tolist():
+            if self.task.changes:
+                self._move(which, int(self.times[which]) - 1)
+            observation, reward, terminated, truncated, _ = self.environments[which].step(chosen[which])
+            self._seen[which] = observation if self._is_flat else np.ravel(observation)
+            rewards[which] = reward
+            if terminated:
+                statuses[which] = Status.FELL.number
+            elif truncated or self.times[which] >= limit:
+                statuses[which] = Status.COMPLETED.number
+        return rewards, statuses
+
+    def _move(self, which: int, step: int) -> None:
+        for change, window in zip(self.task.changes, self._windows[which], strict=True):
+            set_attribute(self.environments[which], change.path, change.value(step, window))
+
+    def observations(self) -> Floats:
+        """What policies see."""
+        return self._seen.copy()
+
+    def truth(self) -> dict[str, NDArray[Any]]:
+        """The attributes that change."""
+        return {
+            change.path: np.array([get_attribute(each, change.path) for each in self.environments])
+            for change in self.task.changes
+        }
+
+    def draw(self, which: int) -> Any:
+        """A picture."""
+        return self.environments[which].render()
+
+    def close(self) -> None:
+        """Closes the environments."""
+        for environment in self.environments:
+            environment.close()
+
+
+_OPEN: dict[str, AnyEpisodes] = {}
+"""Environments that were made in this process, to be used again: by task and number of episodes."""
+
+
+def _episodes(task: AnyEnvironment, count: int) -> AnyEpisodes:
+    name = json.dumps([asdict(task), count])
+    if name not in _OPEN:
+        while len(_OPEN) >= 8:
+            _OPEN.pop(next(iter(_OPEN))).close()
+        _OPEN[name] = AnyEpisodes(task, count)
+    return _OPEN[name]
+
+
+Arrays = tuple[Any, ...]
+Sizes = tuple[int, int, int, int, int, int, bool]
+
+
+def _roll(
+    task: AnyEnvironment, sizes: Sizes, arrays: Arrays, which: NDArray[np.int64], episodes: Keys
+) -> tuple[Floats, NDArray[np.int32], NDArray[np.uint8]]:
+    """Runs some programs, given packed, through all episodes."""
+    batch = core.batch(core.memory_shape(*sizes), *arrays)
+    lanes = len(episodes)
+    returns, lengths = np.zeros((len(which), lanes)), np.zeros((len(which), lanes), np.int32)
+    statuses = np.zeros((len(which), lanes), np.uint8)
+    if not lanes:
+        return returns, lengths, statuses
+    running = _episodes(task, lanes)
+    for row, program in enumerate(which.tolist()):
+        stepper = core.Stepper(batch, program, lanes)
+        stepper.reset(np.ascontiguousarray(episodes))
+        for lane, key in enumerate(episodes.tolist()):
+            running.start(lane, key)
+        while np.any(running.statuses == 0):
+            returns[row] += running.step(stepper.act(running.observations()))
+        lengths[row], statuses[row] = running.times, running.statuses
+    return returns, lengths, statuses
+
+
+_POOLS: dict[int, ProcessPoolExecutor] = {}
+
+
+def _in_pool(
+    task: AnyEnvironment, sizes: Sizes, arrays: Arrays, jobs: list[Any], episodes: Keys, workers: int
+) -> list[Any]:
+    if workers not in _POOLS:
+        context = multiprocessing.get_context("spawn")
+        _POOLS[workers] = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+    try:
+        waiting = [_POOLS[workers].submit(_roll, task, sizes, arrays, job, episodes) for job in jobs]
+        return [done.result() for done in waiting]
+    except BrokenProcessPool:
+        _POOLS.pop(workers).shutdown(wait=False)
+        raise ValueError(
+            f"a process that ran {task.env} has died; a script that evolves needs `if __name__ == '__main__':` "
+            "around it, or threads=1"
+        ) from None
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the process that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+# ---- checks ----
+
+
+def check_changes(task: AnyEnvironment) -> None:
+    """Makes sure that each change changes what happens: the same actions lead elsewhere.
+
+    Raises:
+        ValueError: one does not, or there is no such attribute.
+    """
+    for change in task.changes:
+        ways = [_way(task, change, value) for value in (change.start, change.end)]
+        steps = min(map(len, ways))
+        if len(ways[0]) == len(ways[1]) and np.array_equal(ways[0][:steps], ways[1][:steps]):
+            raise ValueError(
+                f"{change.path} from {change.start:g} to {change.end:g} changes nothing in {task.env}: "
+                f"with both, the same actions lead to the same {steps} steps"
+            )
+
+
+def _way(task: AnyEnvironment, change: ScheduledChange, value: float) -> Floats:
+    """Observations and rewards, with an attribute at a value, and actions that do not depend on it."""
+    environment = make(task.env, task.env_options)
+    try:
+        get_attribute(environment, change.path)
+        set_attribute(environment, change.path, value)
+        environment.reset(seed=1)
+        set_attribute(environment, change.path, value)
+        if not math.isclose(get_attribute(environment, change.path), value, rel_tol=1e-5, abs_tol=1e-12):
+            raise ValueError(f"{change.path} of {task.env} cannot be set to {value:g}")
+        environment.action_space.seed(1)
+        rows = []
+        for _ in range(min(CHECK_STEPS, task.limit or CHECK_STEPS)):
+            observation, reward, terminated, truncated, _ = environment.step(environment.action_space.sample())
+            rows.append([*np.asarray(observation, np.float64).ravel(), float(reward)])
+            if terminated or truncated:
+                break
+        return np.array(rows)
+    finally:
+        environment.close()

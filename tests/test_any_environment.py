@@ -1,0 +1,239 @@
+"""Any Gymnasium environment: the same result on any number of processes, bounds, changes that really change something."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import arz
+from arz import Memory, Program
+from arz.cli import main
+from arz.streams import keys
+from arz.tasks.any_environment import AnyEnvironment, AnyEpisodes
+from arz.tasks.schedule import get_attribute, parse_changes, set_attribute
+from arz.watch import watch
+from tests.support import random_batch
+
+FOLLOW = "tests.gymnasium_support:Follow-v0"
+HOLD = """memory(observations=2, actions=1, scalars=4, vectors=3, matrices=0, indices=2)
+def StartEpisode():
+    v2 = [-0.5, 0.0]
+def GetAction(obs, action):
+    action = dot(obs, v2)
+"""
+EPISODES = keys(3, "episodes", range(3))
+
+
+def by_hand(program: Program, task: AnyEnvironment, key: int) -> tuple[float, int]:
+    """The return and length of an episode, with nothing but Gymnasium and the interpreter."""
+    env: Any = gymnasium.make(task.env, **task.env_options)
+    seen, _ = env.reset(seed=key >> 33)
+    runner = arz.Interpreter(program)
+    runner.reset([key])
+    total, steps, low, high = 0.0, 0, env.action_space.low, env.action_space.high
+    while True:
+        action = runner.act(np.asarray(seen, float)[None])[0]
+        seen, reward, terminated, truncated, _ = env.step(np.clip(action, low, high).astype(np.float32))
+        total, steps = total + float(reward), steps + 1
+        if terminated or truncated:
+            return total, steps
+
+
+def test_returns_are_those_of_the_environment() -> None:
+    task = AnyEnvironment(FOLLOW).settled()
+    assert (task.observations, task.actions, task.limit) == (2, 1, 40)
+    program = Program.parse(HOLD)
+    found = arz.evaluate(program, task, EPISODES, threads=1)
+    for episode, key in enumerate(EPISODES.tolist()):
+        total, steps = by_hand(program, task, key)
+        assert found.returns[0, episode] == pytest.approx(total, abs=1e-12)
+        assert found.lengths[0, episode] == steps
+    assert np.array_equal(arz.evaluate(program, task, EPISODES, threads=1).returns, found.returns)
+
+
+def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
+    task = AnyEnvironment("Pendulum-v1", steps=30).settled()
+    batch = random_batch(Memory(3, 1, scalars=5, vectors=4, matrices=0, indices=2), 9, 1)
+    one, two = (arz.evaluate(batch, task, EPISODES, threads=threads) for threads in (1, 2))
+    assert np.array_equal(one.returns, two.returns)
+    assert np.array_equal(one.lengths, two.lengths)
+    assert len(np.unique(one.returns)) > 3
+    single = arz.evaluate(batch[4], task, EPISODES[1:2], threads=1)
+    assert single.returns[0, 0] == one.returns[4, 1]  # whatever ran beside it
+
+
+def test_actions_respect_the_bounds() -> None:
+    for text, expected in (
+        ("s0 = 9.0\n    action = s0 + s0", 0.25),
+        ("s0 = -9.0\n    action = s0 + s0", -0.5),
+        ("action = log(s0)\n    action = sqrt(action)", -0.125),
+    ):
+        program = Program.parse(HOLD.replace("action = dot(obs, v2)", text))
+        episodes = AnyEpisodes(AnyEnvironment(FOLLOW, steps=3), 1)
+        episodes.start(0, 5)
+        runner = arz.Interpreter(program)
+        episodes.step(runner.act(episodes.observations()))
+        given = episodes.environments[0].unwrapped.given
+        assert given[0].dtype == np.float32
+        assert given[0] == pytest.approx([expected])
+
+
+def test_discrete_actions_are_the_largest_number() -> None:
+    task = AnyEnvironment(FOLLOW, env_options={"kind": "discrete"}).settled()
+    assert task.actions == 3
+    episodes = AnyEpisodes(task, 1)
+    episodes.start(0, 1)
+    for numbers, expected in (
+        ([0.1, 0.5, 0.2], 0),
+        ([2.0, 1.0, -1.0], -1),
+        ([np.nan, -5.0, -4.0], 1),
+        ([np.nan] * 3, -1),
+    ):
+        episodes.step(np.array([numbers]))
+        assert episodes.environments[0].unwrapped.given[-1] == expected
+
+
+def test_observations_of_any_shape_are_flattened() -> None:
+    task = AnyEnvironment(FOLLOW, env_options={"shape": [2, 3]}).settled()
+    assert task.observations == 6
+    program = Program.parse(
+        HOLD.replace("observations=2", "observations=6").replace("[-0.5, 0.0]", "[-0.5, 0.0, 0.0, 0.0, 0.0, 0.0]")
+    )
+    assert arz.evaluate(program, task, EPISODES, threads=1).lengths.tolist() == [[40, 40, 40]]
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ({"env": "Nothing-v9"}, "Nothing-v9 cannot be made"),
+        ({"env": "no_such_package:Env-v0"}, "cannot be made"),
+        ({"env": "Blackjack-v1"}, "shows Tuple observations: only Box"),
+        ({"env": "FrozenLake-v1"}, "shows Discrete observations"),
+        ({"env": FOLLOW, "env_options": {"kind": "dict"}}, "shows Dict observations"),
+        ({"env": FOLLOW, "env_options": {"shape": [2000]}}, "at most 1024"),
+        ({"env": FOLLOW, "env_options": {"colour": 1}}, "cannot be made"),
+        ({"env": "tests.gymnasium_support:Endless-v0"}, "say how long an episode is"),
+        ({"env": ""}, "env must be the name"),
+        ({"env": FOLLOW, "steps": -1}, "steps must be"),
+        ({"env": FOLLOW, "change": "unwrapped.drift: 1"}, "a change is written like"),
+        ({"env": FOLLOW, "change": "unwrapped.drift: 1 -> 2 @ 9..3"}, "cannot end before it begins"),
+        ({"env": FOLLOW, "change": "unwrapped.drift: 1 -> 2 @ 9; unwrapped.drift: 1 -> 2 @ 9"}, "changes twice"),
+        ({"env": FOLLOW, "change": "unwrapped.nothing: 1 -> 2 @ 9"}, "has no unwrapped.nothing"),
+        ({"env": FOLLOW, "change": "unwrapped.word: 1 -> 2 @ 9"}, "is not a number that could change"),
+        ({"env": FOLLOW, "change": "unwrapped.unused: 1 -> 2 @ 9"}, "changes nothing"),
+        ({"env": FOLLOW, "change": "unwrapped.drift: 1 -> 1 @ 9"}, "changes nothing"),
+        ({"env": FOLLOW, "change": "__class__: 1 -> 2 @ 9"}, "a change is written like"),
+    ],
+)
+def test_what_is_not_supported_gets_a_sentence(task: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+        AnyEnvironment(**task).settled()
+
+
+def test_changes_follow_their_schedule() -> None:
+    jump, line, chance = parse_changes("a: 1 -> 3 @ 5; b.c[1]: 0 -> 1 @ 10..20; d: 2 -> 1 @ random 5..9")
+    assert [jump.value(t, jump.when(0)) for t in (0, 4, 5, 9)] == [1, 1, 3, 3]
+    assert [line.value(t, line.when(0)) for t in (9, 10, 15, 20, 30)] == [0, 0, 0.5, 1, 1]
+    steps = [chance.when(key)[0] for key in range(200)]
+    assert set(steps) == {5, 6, 7, 8, 9}
+    assert steps == [chance.when(key)[1] for key in range(200)]
+
+
+def test_the_environment_changes_in_the_middle_of_an_episode() -> None:
+    task = AnyEnvironment(FOLLOW, change="unwrapped.drift: 0 -> 0.2 @ 20; unwrapped.gain: 1 -> 0 @ 10..30").settled()
+    idle = Program.parse(HOLD.replace("action = dot(obs, v2)", "action = 0"))
+    episode = watch(idle, task, int(EPISODES[0]))
+    x = episode.observations[:, 0]
+    assert np.allclose(np.diff(x)[:20], 0, atol=1e-6)
+    assert np.allclose(np.diff(x)[20:], 0.2, atol=1e-5)
+    assert episode.rows["unwrapped.drift"].tolist() == [0.0] * 20 + [0.2] * 20
+    gain = episode.rows["unwrapped.gain"]
+    assert gain[10] == 1
+    assert gain[20] == pytest.approx(0.5)
+    assert gain[30] == 0
+    again = watch(idle, task, int(EPISODES[0]))  # the next episode begins as it should
+    assert np.array_equal(again.observations, episode.observations)
+
+
+def test_attributes_inside_of_others() -> None:
+    env = gymnasium.make(FOLLOW)
+    assert get_attribute(env, "unwrapped.list[1]") == 0.25
+    set_attribute(env, "unwrapped.list[1]", 4.0)
+    assert get_attribute(env, "unwrapped.list[1]") == 4.0
+    with pytest.raises(ValueError, match="has no"):
+        get_attribute(env, "unwrapped.list[7]")
+
+
+def test_a_run_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    change = "unwrapped.drift: 0.1 -> -0.1 @ 20"
+    words = [
+        "--env",
+        FOLLOW,
+        "--change",
+        change,
+        "--budget",
+        "600",
+        "--population",
+        "20",
+        "--lag",
+        "10",
+        "--select-every",
+        "50",
+    ]
+    assert main(["evolve", *words, "--quiet", "--threads", "1"]) == 0
+    folder = tmp_path / "runs" / "tests-gymnasium_support-Follow-v0-001"
+    assert folder.exists()
+    capsys.readouterr()
+    assert main(["test", str(folder), "--episodes", "5", "--threads", "1", "--json"]) == 0
+    tests = json.loads(capsys.readouterr().out)["tests"]
+    assert [test["task"] for test in tests] == ["as trained", "without change"]
+    assert main(["show", str(folder)]) == 0
+    assert change in capsys.readouterr().out
+    assert main(["explain", str(folder)]) == 0
+    assert main(["trace", str(folder)]) == 0
+    assert "unwrapped.drift: at step 20" in capsys.readouterr().out
+    assert main(["replay", str(folder)]) == 0
+    assert (folder / "replay.gif").stat().st_size > 500
+    assert main(["export", str(folder), "--to", "python", "--output", str(tmp_path / "policy.py")]) == 0
+    assert main(["resume", str(folder), "--budget", "700", "--quiet", "--threads", "1"]) == 0
+    with arz.Run.open(folder) as run:
+        assert run.config.task.env == FOLLOW  # type: ignore[union-attr]
+        assert run.counters.evaluations >= 700
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    config = arz.preset("gymnasium", env="Pendulum-v1", steps=20, budget="300", population=20, lag=10, select_every=50)
+    scores = []
+    for threads in (1, 2):
+        with arz.evolve(config, threads=threads) as run:
+            scores.append((run.counters.champion_score, str(run.program)))
+    assert scores[0] == scores[1]
+
+
+def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run from a stranger may name any environment."""
+    config = arz.preset("gymnasium", env=FOLLOW, budget="50", population=20, lag=10, select_every=20)
+    arz.evolve(config, folder=tmp_path / "run", threads=1).close()
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the environment was made")
+
+    monkeypatch.setattr("arz.tasks.any_environment.make", refuse)
+    monkeypatch.setattr("arz.tasks.any_environment._about", refuse)
+    for command in ("show", "runs"):
+        assert main([command, str(tmp_path / "run" if command == "show" else tmp_path)]) == 0
+
+
+def test_networks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="in other environments, evolve programs"):
+        arz.runs.config.with_policy(arz.preset("gymnasium"), "mlp")
+    assert main(["evolve"]) == 2
+    assert "--env with the name" in capsys.readouterr().err
