@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import arz
+from arz.cli import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -73,3 +74,14 @@ def test_champions_score_what_the_data_says(experiment: str) -> None:
         program = arz.Program.load(ROOT / "results" / "cartpole" / "champions" / f"{experiment}-{row['seed']}.arz")
         score = arz.evaluate(program, arz.Cartpole(change=experiment), arz.fresh_episodes(1000)).mean[0]
         assert score == pytest.approx(row["own"], abs=2)
+
+
+@pytest.mark.parametrize("name", ["paper_cartpole", "cartpole", "quadruped"])
+def test_analyses_are_what_the_commands_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    kept = ROOT / "docs" / "analysis" / name
+    commands = script("analysis").commands(name)
+    assert main([*commands["explain"], "--output", str(tmp_path / "made")]) == 0
+    assert (kept / "README.md").read_text().startswith((tmp_path / "made" / "explain.md").read_text())
+    assert (kept / "flow.svg").read_text() == (tmp_path / "made" / "flow.svg").read_text()
+    assert str(arz.Program.load(kept / "smallest.arz"))
