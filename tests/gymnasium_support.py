@@ -15,7 +15,8 @@ class Follow(gymnasium.Env[Any, Any]):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012
 
     def __init__(self, kind: str = "box", shape: tuple[int, ...] = (2,), render_mode: str | None = None) -> None:
-        self.render_mode = render_mode
+        assert kind != "assert"
+        self.render_mode, self.kind, self.copied = render_mode, kind, 0.0
         self.drift, self.gain, self.unused, self.word = 0.1, 1.0, 3.0, "text"
         self.list = [0.5, 0.25]
         self.observation_space = Dict() if kind == "dict" else Box(-np.inf, np.inf, tuple(shape), np.float32)
@@ -24,20 +25,27 @@ class Follow(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
+        self.used = self.copied
         self.x, self.time = float(self.np_random.uniform(-1, 1)), 0
         return self._seen(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.kind == "fails" and self.time > 2:
+            raise RuntimeError("out of order")
         self.given.append(action)
         push = 0.1 * float(action) if isinstance(self.action_space, Discrete) else float(np.asarray(action)[0])
-        self.x += self.drift + self.gain * push + 0.0 * self.list[1]
+        self.x += self.drift + self.gain * push + self.used
         self.time += 1
-        return self._seen(), -abs(self.x), abs(self.x) > 5, False, {}
+        return self._seen(), -min(abs(self.x), 9.0), abs(self.x) > 500, False, {}
 
     def render(self) -> Any:
         picture = np.full((48, 64, 3), 255, np.uint8)
         picture[20:28, int(np.clip(32 + 6 * self.x, 0, 60)) : int(np.clip(36 + 6 * self.x, 1, 64))] = 0
         return picture
+
+    @property
+    def fixed(self) -> float:
+        return 1.0
 
     def _seen(self) -> Any:
         size = int(np.prod(self.observation_space.shape or (1,)))

@@ -127,6 +127,10 @@ def test_observations_of_any_shape_are_flattened() -> None:
         ({"env": FOLLOW, "change": "unwrapped.word: 1 -> 2 @ 9"}, "is not a number that could change"),
         ({"env": FOLLOW, "change": "unwrapped.unused: 1 -> 2 @ 9"}, "changes nothing"),
         ({"env": FOLLOW, "change": "unwrapped.drift: 1 -> 1 @ 9"}, "changes nothing"),
+        ({"env": FOLLOW, "change": "unwrapped.copied: 0 -> 2 @ 9"}, "changes nothing"),
+        ({"env": FOLLOW, "change": "unwrapped.fixed: 0 -> 2 @ 9"}, "cannot be set"),
+        ({"env": FOLLOW, "change": "unwrapped.drift: 0 -> 2 @ 40"}, "an episode has 40 steps"),
+        ({"env": FOLLOW, "env_options": {"kind": "assert"}}, "cannot be made: AssertionError"),
         ({"env": FOLLOW, "change": "__class__: 1 -> 2 @ 9"}, "a change is written like"),
     ],
 )
@@ -230,6 +234,26 @@ def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypa
     monkeypatch.setattr("arz.tasks.any_environment._about", refuse)
     for command in ("show", "runs"):
         assert main([command, str(tmp_path / "run" if command == "show" else tmp_path)]) == 0
+
+
+def test_explaining_and_exporting_a_run_import_nothing_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = arz.preset("gymnasium", env=FOLLOW, budget="50", population=20, lag=10, select_every=20)
+    arz.evolve(config, folder=tmp_path / "run", threads=1).close()
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the environment was made")
+
+    monkeypatch.setattr("arz.tasks.any_environment.make", refuse)
+    assert main(["explain", str(tmp_path / "run")]) == 0
+    assert main(["export", str(tmp_path / "run"), "--to", "c"]) == 0
+
+
+def test_an_environment_that_fails_gets_a_sentence() -> None:
+    task = AnyEnvironment(FOLLOW, env_options={"kind": "fails"}).settled()
+    with pytest.raises(ValueError, match="failed in a step: out of order"):
+        arz.evaluate(Program.parse(HOLD), task, EPISODES, threads=1)
 
 
 def test_networks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

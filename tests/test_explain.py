@@ -14,14 +14,14 @@ import pytest
 import arz
 from arz import Memory, Program, machine
 from arz.cli import main
-from arz.explain.ablation import ablate, smallest
+from arz.explain.ablation import _frozen, ablate, smallest
 from arz.explain.diagram import diagram
 from arz.explain.flow import LAST_ACTION, OBSERVATION, flow
 from arz.explain.linear import _Reader, read
 from arz.explain.traces import Inside, period_of
 from arz.explain.words import sentences
 from arz.watch import watch
-from tests.support import random_batch, same_bits, tame_observations
+from tests.support import random_batch, same_bits, tame_observations, with_blanks
 
 ROOT = Path(__file__).parent.parent
 PAPER = ROOT / "examples" / "paper_cartpole.arz"
@@ -220,6 +220,73 @@ def test_stateless_programs_have_no_state() -> None:
     assert "It remembers nothing" in " ".join(sentences(flow(program), found))
 
 
+def test_an_index_that_moves_on_is_not_linear() -> None:
+    program = parsed("    action = obs[i0]\n    i0 = len(obs) - 1\n")
+    with pytest.raises(ValueError, match="not affine"):
+        read(program)
+    found = read(program, arz.trace(program, np.random.default_rng(1).normal(size=(20, 1, 2))))
+    assert not found.is_exact
+    assert np.allclose(found.W, [[0, 1, 0]])
+
+
+def test_slopes_that_are_not_finite_are_not_exact() -> None:
+    program = parsed("    s0 = sum(obs)\n    s1 = s1 + s0\n    s1 = s1 / s2\n    action = s1 + s0\n")
+    with pytest.raises(ValueError, match="not affine"):
+        read(program)
+    with pytest.raises(ValueError, match="finite"):
+        read(program, arz.trace(program, np.ones((9, 1, 2))))
+
+
+CALLED = "def f0(s0, s1, s2, s3, v0, v1, i0, i1):\n"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_programs_with_calls_that_are_said_to_be_affine_are(seed: int) -> None:
+    """Conditions that are constant, arguments that stay from call to call."""
+    memory = Memory(2, 1, scalars=6, vectors=4, matrices=0, indices=2)
+    ops = {"call": 40.0, "scalar_add": 9.0, "vector_sum": 9.0, "vector_add": 5.0, "scalar_scale": 5.0}
+    weights = arz.Variation(length=(3, 10), cadf_length=(0, 3), initial_constants=1.0, op_weights=ops)
+    seen = np.random.default_rng(seed).normal(size=(6, 1, 2))
+    exact = 0
+    for n, program in enumerate(random_batch(memory, 300, seed, weights).unpack()):
+        program = with_blanks(program, n)
+        try:
+            found = read(program)
+        except ValueError:
+            continue
+        expected = machine.execute(program, seen)[:, 0]
+        if np.all(np.isfinite(expected)) and np.max(np.abs(expected)) < 1e6:
+            exact += 1
+            assert np.allclose(found.predict(seen[:, 0]), expected, rtol=1e-6, atol=1e-9), str(program)
+    assert exact > 20
+
+
+def test_what_a_call_left_behind_is_followed() -> None:
+    start = "    s6 = 1.0\n"
+    passed = "    if s5 < s6: _, _, _ = f0(s5, s6, _, _, obs, _, _, _)\n"
+    taken = "    if s5 < s6: _, v2, _ = f0(s5, s6, _, _, _, _, _, _)\n    action = sum(v2)\n"
+    empty = flow(parsed(passed + taken, start, f"{CALLED}    return s0, v0, i0\n"))
+    assert empty.depends(OBSERVATION, over_time=False)
+    later = flow(
+        parsed(
+            "    if s5 < s6: action, _, _ = f0(s5, s6, _, _, _, _, _, _)\n    s0 = sum(obs)\n"
+            "    if s5 < s6: _, _, _ = f0(s5, s6, s0, _, _, _, _, _)\n",
+            start,
+            f"{CALLED}    s4 = s2 + s2\n    return s4, v0, i0\n",
+        )
+    )
+    assert "f0.s2" in later.remembered
+    kept = flow(
+        parsed(
+            "    s0 = sum(obs)\n    if s0 < s6: action, _, _ = f0(s0, s6, s0, _, _, _, _, _)\n",
+            start,
+            f"{CALLED}    s4 = s2 + s2\n    return s4, v0, i0\n",
+        )
+    )
+    assert kept.may_repeat
+    assert kept.depends(LAST_ACTION)
+
+
 # ---- what parts are worth ----
 
 
@@ -254,6 +321,8 @@ def test_a_function_that_is_never_called_and_a_register_that_is_held() -> None:
     idle = Program.build(program.memory, [])
     expected = arz.evaluate(idle, arz.Cartpole(), arz.fresh_episodes(5)).mean[0]
     assert next(p.score for p in found.parts if p.kind == "function") == pytest.approx(expected)
+    frozen = _frozen(found.program, "f0.s4")  # what it returns is still s4, which stays 0
+    assert np.all(arz.execute(frozen, np.ones((4, 1, 4))) == 0)
 
 
 def test_the_smallest_program_is_nearly_as_good() -> None:
@@ -370,6 +439,7 @@ def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFi
         (["ablate", str(PAPER), "--episodes", "0"], "--episodes must be"),
         (["ablate", str(PAPER), "--tolerance", "2"], "--tolerance must be"),
         (["explain", "nowhere.arz"], "nowhere.arz"),
+        (["explain", str(PAPER), "--episode", "-1"], "--episode must be"),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -12,6 +12,7 @@ import pytest
 
 import arz
 from arz.cli import main
+from arz.tasks.any_environment import AnyEnvironment
 
 ROOT = Path(__file__).parent.parent
 
@@ -85,3 +86,12 @@ def test_analyses_are_what_the_commands_say(name: str, tmp_path: Path, monkeypat
     assert (kept / "README.md").read_text().startswith((tmp_path / "made" / "explain.md").read_text())
     assert (kept / "flow.svg").read_text() == (tmp_path / "made" / "flow.svg").read_text()
     assert str(arz.Program.load(kept / "smallest.arz"))
+
+
+def test_the_table_of_environments_follows_from_the_data() -> None:
+    page, module = (ROOT / "docs" / "environments.md").read_text(), script("environments")
+    assert f"<!-- environments -->\n{module.table()}<!-- /environments -->" in page
+    row = next(row for row in module.rows() if row["env"] == "MountainCarContinuous-v0")
+    program = arz.Program.load(ROOT / "results" / "environments" / "champions" / f"{row['env']}-{row['seed']}.arz")
+    task = AnyEnvironment(row["env"]).settled()
+    assert arz.evaluate(program, task, arz.fresh_episodes(10), threads=1).mean[0] == pytest.approx(row["return"], abs=3)

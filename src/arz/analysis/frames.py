@@ -25,7 +25,10 @@ def film(task: AnyEnvironment, key: int, actions: NDArray[np.float64], path: Pat
     episodes = AnyEpisodes(task, 1, render_mode="rgb_array")
     try:
         episodes.start(0, key)
-        shown = [np.asarray(episodes.draw(0), np.uint8)]
+        first = episodes.draw(0)
+        if not isinstance(first, np.ndarray) or first.ndim != 3:
+            raise ValueError(f"{task.env} draws no pictures")
+        shown = [np.asarray(first, np.uint8)]
         for step, action in enumerate(actions):
             episodes.step(action[None])
             if (step + 1) % every == 0 or step + 1 == len(actions):
@@ -35,7 +38,5 @@ def film(task: AnyEnvironment, key: int, actions: NDArray[np.float64], path: Pat
         rate = float(episodes.environments[0].metadata.get("render_fps", USUAL_RATE))
     finally:
         episodes.close()
-    if shown[0].ndim != 3:
-        raise ValueError(f"{task.env} draws no pictures")
     steps = list(range(len(shown)))
     write_film(path, steps, lambda step: shown[step], steps[:: max(1, len(steps) // 8)], rate / every)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from arz.analysis.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, new_figure, plain
 from arz.explain.ablation import Ablation
 from arz.explain.traces import Inside
-from arz.tasks.quadruped import LEGS, NUMBERS
+from arz.tasks.quadruped import LEGS, NUMBERS, Quadruped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +85,7 @@ def calls_figure(inside: Inside, title: str) -> Figure:
 def actions_figure(inside: Inside, title: str) -> Figure:
     """The actions over the whole episode, and closely around the first change."""
     actions = inside.episode.actions
-    if actions.shape[1] == len(LEGS) * 3:
+    if isinstance(inside.episode.task, Quadruped):
         groups = {leg: [3 * k + j for j in range(3)] for k, leg in enumerate(LEGS)}
         names = NUMBERS["joint_names"]
     else:
@@ -95,7 +96,7 @@ def actions_figure(inside: Inside, title: str) -> Figure:
     time = np.arange(inside.steps) * inside.seconds
     for row, (group, members) in enumerate(groups.items()):
         for column, panel in enumerate(panels[row]):
-            for colour, k in zip(LINES, members, strict=False):
+            for colour, k in zip(cycle(LINES), members, strict=False):
                 panel.plot(time, actions[:, k], color=colour, linewidth=0.7 if column == 0 else 1.2)
             _mark(panel, inside, labels=row == 0 and column == 0)
             if column == 1 and at is not None:
@@ -107,7 +108,7 @@ def actions_figure(inside: Inside, title: str) -> Figure:
     if at is not None:
         panels[0][1].set_title("around the first change", fontsize=10)
     if actions.shape[1] > 1:
-        lines = [panels[0][0].plot([], [], color=colour)[0] for colour, _ in zip(LINES, names, strict=False)]
+        lines = [panels[0][0].plot([], [], color=colour)[0] for colour, _ in zip(cycle(LINES), names, strict=False)]
         figure.legend(lines, names[: len(lines)], loc="outside lower center", ncols=5, frameon=False)
     return figure
 
@@ -130,14 +131,14 @@ def states_figure(inside: Inside, title: str) -> Figure:
 
 def _mark(panel: Any, inside: Inside, labels: bool = True) -> None:
     """What changed in the world: a line where it jumped, a band while it moved."""
-    for change, colour in zip(inside.changes, CHANGE_COLOURS, strict=False):
+    for change, colour in zip(inside.changes, cycle(CHANGE_COLOURS), strict=False):
         first, last = change.first * inside.seconds, change.last * inside.seconds
         if first == last:
             panel.axvline(first, color=colour, linewidth=1.6)
         else:
             panel.axvspan(first, last, color=colour, alpha=0.15, linewidth=0)
     if labels:
-        for row, (change, colour) in enumerate(zip(inside.changes, CHANGE_COLOURS, strict=False)):
+        for row, (change, colour) in enumerate(zip(inside.changes, cycle(CHANGE_COLOURS), strict=False)):
             verb = "" if change.name.endswith("breaks") else (" jumps" if change.first == change.last else " changes")
             panel.text(
                 change.first * inside.seconds, 1.02 + 0.13 * row, f" {change.name}{verb}", color=colour, fontsize=9,

@@ -100,8 +100,15 @@ def checked_variant(task: Known, given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+def own_task(options: argparse.Namespace, base: Known) -> Known:
+    """The task of a run as it is, but for what options say; for a file, as `episode_task`."""
+    if is_run(options.source) and not options.change and not options.task:
+        return replace(base, **checked_variant(base, with_prefix(options, "variant_")))
+    return episode_task(options, base)
+
+
 def episode_task(options: argparse.Namespace, base: Known) -> Known:
-    """The task of an episode to look at: a run's own, or as options say; something changes in it."""
+    """The task of an episode to show: a run's own, or as options say; something changes in it."""
     varied = replace(base, **checked_variant(base, with_prefix(options, "variant_")))
     if not isinstance(varied, Cartpole):
         if options.change or options.task:
@@ -109,6 +116,17 @@ def episode_task(options: argparse.Namespace, base: Known) -> Known:
         return varied
     change = options.change or (varied.change if varied.change != "none" else "continuous")
     return replace(varied, change=change, parameters=NAMED[options.task or "all"])
+
+
+def check_episode(number: int) -> None:
+    """Refuses what cannot be."""
+    if not 0 <= number < 2**62:
+        raise ValueError("--episode must be 0 or more, and below 2**62")
+
+
+def without_foreign_code(task: Known | None) -> Known | None:
+    """The task, unless to make it would import a package that a run names: a run may come from a stranger."""
+    return None if isinstance(task, AnyEnvironment) and ":" in task.env else task
 
 
 def check_threads(threads: int | None) -> None:

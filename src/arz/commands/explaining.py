@@ -12,7 +12,15 @@ from typing import Any
 from arz import terminal
 from arz.analysis import figures, inside
 from arz.analysis.film import whole_file
-from arz.commands.common import Known, check_threads, episode_task, policy_and_task, print_json
+from arz.commands.common import (
+    Known,
+    check_episode,
+    check_threads,
+    own_task,
+    policy_and_task,
+    print_json,
+    without_foreign_code,
+)
 from arz.evaluate import fresh_episodes
 from arz.explain import words
 from arz.explain.ablation import Ablation, Smaller, smallest
@@ -38,12 +46,13 @@ KERNEL_STEPS = 60
 
 def explain(options: argparse.Namespace) -> None:
     """Says what a program is and does."""
+    check_episode(options.episode)
     program, task = _program(options.source)
     folder = _folder(options, "explain")
     simple = _simple(program)
     found = flow(simple)
-    reading = _reading(simple, task, options)
-    said = words.sentences(found, reading)
+    reading, why = _reading(simple, without_foreign_code(task), options.episode)
+    said = words.sentences(found, reading, why)
     names = _names(task)
     title = f"{options.source}: how its numbers flow"
     if folder is not None:
@@ -75,7 +84,7 @@ def trace(options: argparse.Namespace) -> None:
     program, base = _program(options.source)
     if base is None:
         raise ValueError(f"there is no task that {options.source} fits: nothing can be watched")
-    task = episode_task(options, base)
+    task = own_task(options, base)
     folder = _folder(options, "trace")
     if folder is None:
         raise ValueError("say where to write the trace: --output FOLDER")
@@ -123,7 +132,7 @@ def ablate(options: argparse.Namespace) -> None:
     program, base = _program(options.source)
     if base is None:
         raise ValueError(f"there is no task that {options.source} fits: nothing can be scored")
-    task = episode_task(options, base)
+    task = own_task(options, base)
     folder = _folder(options, "ablate")
     how: dict[str, Any] = {"episodes": options.episodes, "threads": options.threads}
     found = ablated(program, task, **how)
@@ -183,8 +192,7 @@ def _write(folder: Path, name: str, text: str) -> None:
 
 
 def _watched(program: Program, task: Known, episode: int) -> Watched:
-    if not 0 <= episode < 2**62:
-        raise ValueError("--episode must be 0 or more, and below 2**62")
+    check_episode(episode)
     return watch(program, task, int(fresh_episodes(1, first=episode)[0]))
 
 
@@ -195,12 +203,19 @@ def _names(task: Known | None) -> tuple[str, ...] | None:
 # ---- explain ----
 
 
-def _reading(program: Program, task: Known | None, options: argparse.Namespace) -> Reading | None:
-    """The program as a filter; near the path of a test episode, if it has to be."""
+def _reading(program: Program, task: Known | None, episode: int) -> tuple[Reading | None, str]:
+    """The program as a filter, near the path of a test episode, if it has to be; or why there is none."""
     try:
-        return read(program, None if task is None else _watched(program, task, options.episode).trace)
-    except ValueError:
-        return None
+        found = read(program)
+    except ValueError as error:
+        if task is None or "not affine" not in str(error):
+            return None, str(error)
+    else:
+        return found, ""
+    try:
+        return read(program, _watched(program, task, episode).trace), ""
+    except ValueError as error:
+        return None, str(error)
 
 
 def _is_telling(reading: Reading) -> bool:
@@ -279,7 +294,7 @@ def _print_periods(seen: Inside, periods: dict[str, Any]) -> None:
     names = list(dict.fromkeys(name for of in periods.values() for name in of))
     if not names:
         return
-    columns = ["register", *(f"period {phase} (s)".replace("  ", " ") for phase in periods)]
+    columns = ["register", *(f"period {phase} ({seen.unit})".replace("  ", " ") for phase in periods)]
     rows = [[n, *(f"{of[n].steps * seen.seconds:.3f}" if n in of else "" for of in periods.values())] for n in names]
     terminal.console().print(terminal.table("What repeats itself", columns, rows))
 

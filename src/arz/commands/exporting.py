@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.commands.common import Known, policy_and_task, refuse_existing
+from arz.commands.common import Known, policy_and_task, refuse_existing, without_foreign_code
 from arz.evaluate import fresh_episodes
 from arz.export import LANGUAGES
 from arz.export.c import to_c
@@ -41,4 +41,5 @@ def export(options: argparse.Namespace) -> None:
 
 def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:
     """What the program sees in a test episode of its task, for test vectors."""
+    task = without_foreign_code(task)
     return None if task is None else watch(policy, task, int(fresh_episodes(1)[0])).observations

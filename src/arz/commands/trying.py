@@ -12,6 +12,7 @@ from arz.analysis.replay import film
 from arz.assess import assess
 from arz.commands.common import (
     Known,
+    check_episode,
     check_threads,
     checked_variant,
     episode_task,
@@ -92,8 +93,7 @@ def plot(options: argparse.Namespace) -> None:
 
 def replay(options: argparse.Namespace) -> None:
     """Films an episode."""
-    if not 0 <= options.episode < 2**62:
-        raise ValueError("--episode must be 0 or more, and below 2**62")
+    check_episode(options.episode)
     if options.every is not None and not 1 <= options.every <= 1000:
         raise ValueError("--every must be 1 to 1000")
     base: Known

@@ -15,7 +15,7 @@ import numpy as np
 from arz.evaluate import TEST_SEED, evaluate, fresh_episodes
 from arz.explain.flow import LAST_ACTION, flow
 from arz.ops import OP
-from arz.program import NONE, Batch, Instruction, Program
+from arz.program import NONE, Batch, Instruction, Program, last_written
 from arz.simplify import readable
 from arz.tasks.status import Status
 from arz.tasks.task import Task
@@ -133,12 +133,24 @@ def _text(program: Program, function: int, number: int) -> str:
 
 
 def _changed(program: Program, change: Callable[[int, int, Instruction], Instruction | None]) -> Program:
-    """The program with each line (function, number) changed, or left out."""
+    """The program with each line (function, number) changed, or left out. CADFs return the same registers as before."""
     bodies = [
         [new for number, line in enumerate(program.lines(k)) if (new := change(k, number, line)) is not None]
         for k in range(len(program.functions))
     ]
+    for function in range(1, len(bodies)):
+        before, after = program.returns(function), last_written(bodies[function])
+        for kind, wanted, found in zip("svi", before, after, strict=True):
+            if wanted != found:
+                bodies[function].append(_same(kind, wanted))
     return Program.build(program.memory, bodies[0], bodies[1:], program.image)
+
+
+def _same(kind: str, number: int) -> Instruction:
+    """A line that leaves a register as it is, and counts as writing it."""
+    if kind == "s":
+        return Instruction(OP["scalar_scale"], (number, number), (1.0,))
+    return Instruction(OP["vector_copy" if kind == "v" else "index_copy"], (number, number))
 
 
 def _without(program: Program, function: int, number: int) -> Program:

@@ -118,7 +118,7 @@ class Step:
             return
         for (kind, place), source in zip(CALL_ARGUMENTS, arguments, strict=True):
             if source != NONE:
-                self.registers[callee + 1, kind, place] = self.registers[0, kind, source]
+                self._write(callee + 1, -1, (callee + 1, kind, place), self.registers[0, kind, source])
         self._function(callee + 1)
         results = zip(line.outputs, zip("svi", self.program.returns(callee + 1), strict=True), strict=True)
         for (kind, target), (_, source) in results:

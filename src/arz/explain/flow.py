@@ -97,8 +97,16 @@ class Flow:
             if line.function == 0 and self.program.memory.action in lines[line.number].outputs
         ]
 
+    @property
+    def may_repeat(self) -> bool:
+        """Whether the action, or a part of it, may stay as it was in the last step."""
+        lines = [line for line in self.program.lines() if self.program.memory.action in line.outputs]
+        return self.program.memory.stateful and all(_keeps(line) for line in lines)
+
     def depends(self, source: str, over_time: bool = True) -> bool:
         """Whether an action depends on a source."""
+        if source == LAST_ACTION and self.may_repeat:
+            return True
         found = self.over_time if over_time else self.within
         return any(source in found[line.function, line.number] for line in self.acting)
 
@@ -188,7 +196,7 @@ class _Body:
                 if is_old:
                     self._old(register, uses, carries, sources)
             if line.op.is_call:
-                uses |= self._results(line)
+                self._results(line, uses, carries, sources)
             yield Line(
                 self.function,
                 number,
@@ -205,37 +213,42 @@ class _Body:
     def _old(
         self, register: Register, uses: set[tuple[int, int]], carries: set[tuple[int, int]], sources: set[str]
     ) -> None:
-        """What a register holds before the function writes it."""
+        """What a register holds before this run of the function writes it."""
         if register in self.world:
             sources.add(self.world[register])
             return
+        left = {(self.function, writer) for writer in self.at_end.get(register, frozenset())}
         if self.function and register in CALL_ARGUMENTS:
             place = 1 + CALL_ARGUMENTS.index(register)
-            passed = [int(call.inputs[place]) for _, call in self.callers]
-            uses |= {(0, number) for number, _ in self.callers}  # the call hands it over
-            if all(source != NONE for source in passed):
+            passing = {(0, number) for number, call in self.callers if int(call.inputs[place]) != NONE}
+            uses |= passing  # the call hands it over
+            if len(passing) == len(self.callers):
                 return
-        writers = self.at_end.get(register, frozenset())
-        if not self.program.memory.stateful or (not writers and register != self.action):
+            left |= passing
+        if len(self.callers) > 1:
+            uses |= left  # an earlier call of the same step
+        if not self.program.memory.stateful or (not left and register != self.action):
             return  # a constant
-        if register == self.action:
-            sources.add(LAST_ACTION)
-        else:
-            prefix = f"f{self.function - 1}." if self.function else ""
-            sources.add(
-                f"memory of {prefix}{register_text(*register, self.program.memory if not self.function else None)}"
-            )
-        carries |= {(self.function, writer) for writer in writers}
+        sources.add(LAST_ACTION if register == self.action else f"memory of {self._name(register)}")
+        carries |= left
 
-    def _results(self, line: Instruction) -> set[tuple[int, int]]:
-        """The lines of a CADF whose results a call takes."""
-        callee = int(line.inputs[0]) + 1
-        body, taken = self.program.lines(callee), zip("svi", self.program.returns(callee), strict=True)
-        found = set()
+    def _name(self, register: Register) -> str:
+        prefix = f"f{self.function - 1}." if self.function else ""
+        return prefix + register_text(*register, self.program.memory if not self.function else None)
+
+    def _results(
+        self, line: Instruction, uses: set[tuple[int, int]], carries: set[tuple[int, int]], sources: set[str]
+    ) -> None:
+        """The lines of a CADF whose results a call takes, and what it returns without having written it."""
+        body = _Body(self.program, int(line.inputs[0]) + 1)
+        taken = zip("svi", self.program.returns(body.function), strict=True)
         for (_, target), register in zip(line.outputs, taken, strict=True):
-            if target != NONE:
-                found |= {(callee, n) for n, inner in enumerate(body) if register in inner.outputs}
-        return found
+            if target == NONE:
+                continue
+            writers = [n for n, inner in enumerate(body.code) if register in inner.outputs]
+            uses |= {(body.function, n) for n in writers}
+            if all(_keeps(body.code[n]) for n in writers):
+                body._old(register, uses, carries, sources)
 
 
 def _reads(line: Instruction) -> list[Register]:

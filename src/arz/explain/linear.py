@@ -64,6 +64,8 @@ class Reading:
     c: Floats
     reasons: tuple[tuple[int, int, str], ...]
     """Why it is not affine everywhere: function, line, reason; empty if it is, exactly."""
+    is_local: bool = False
+    """Whether it was read near the path of an episode."""
     settled: tuple[str, ...] = ()
     """What was taken for constant: numbers that did not change any more after the first steps of the episode."""
     errors: Floats | None = None
@@ -75,7 +77,12 @@ class Reading:
     @property
     def is_exact(self) -> bool:
         """Whether the program is this filter, for any observations."""
-        return not self.reasons and not self.settled
+        return not self.reasons and not self.is_local and self.is_finite
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all its numbers are: a division by zero has no slope."""
+        return all(np.all(np.isfinite(part)) for part in (self.U, self.P, self.A, self.W, self.z, self.c))
 
     @property
     def is_on_path(self) -> bool:
@@ -84,8 +91,9 @@ class Reading:
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Of U, the largest first."""
-        return _sorted(np.linalg.eigvals(self.U)) if len(self.U) else np.zeros(0, np.complex128)
+        """Of U, the largest first; none if U is not finite."""
+        has_some = len(self.U) and np.all(np.isfinite(self.U))
+        return _sorted(np.linalg.eigvals(self.U)) if has_some else np.zeros(0, np.complex128)
 
     @property
     def closed_eigenvalues(self) -> NDArray[np.complex128]:
@@ -152,7 +160,10 @@ def read(program: Program, episode: Trace | None = None) -> Reading:
     reader.settle(episode)
     step = reader.typical_step(episode)
     values, seen = reader.values_at(episode, step)
-    return reader.measured(reader.read(values, seen), episode)
+    found = replace(reader.read(values, seen), is_local=True)
+    if not found.is_finite:
+        raise ValueError("the program has slopes that are not finite")
+    return reader.measured(found, episode)
 
 
 class _Reader:
@@ -226,7 +237,7 @@ class _Reader:
         return np.array(rows)[:, : self.memory.observations]
 
     def typical_step(self, episode: Trace) -> int:
-        """The step of an episode whose observation and action are nearest to the mean of all.
+        """The step of an episode, after its first ones, whose observation and action are nearest to the mean of all.
 
         Raises:
             ValueError: no step has finite numbers.
@@ -235,6 +246,7 @@ class _Reader:
         finite = np.flatnonzero(np.all(np.isfinite(rows) & (np.abs(rows) < HUGE), axis=1))
         if not len(finite):
             raise ValueError("in no step of the episode are observation and action finite")
+        finite = finite[finite > SETTLING] if finite[-1] > SETTLING else finite
         known = rows[finite]
         spread = known.std(axis=0)
         distance = ((known - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2
@@ -248,6 +260,9 @@ class _Reader:
     def _read(self, values: dict[Place, Any], seen: Floats) -> Reading:
         count, size = len(self.elements), len(self.elements) + len(self.inputs)
         first = self._step(values, seen, None)
+        for function, line, place in first.written:  # an index that moves on reads elsewhere in the next step
+            if place[1] == "i" and first.registers[place] != int(values[place]):
+                first.notes.append((function, line, WAYS))
         point = np.concatenate([self._flat(values), seen, [_number(values, element) for element in self.actions]])
         slopes = np.array([_slopes(first, element, size) for element in self.elements]).reshape(count, size)
         offsets = np.array([_value(first, element) for element in self.elements]) - _product(slopes, point)

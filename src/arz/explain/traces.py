@@ -136,9 +136,12 @@ class Inside:
         compared = {("s", int(value)) for value in line.inputs[1:3]}
         found: frozenset[str] = frozenset()
         for register in compared:
-            writers = [n for n in range(number) if register in self.program.lines()[n].outputs]
-            for writer in writers:
-                found |= self.flow.within[0, writer]
+            for n in reversed(range(number)):
+                line = self.program.lines()[n]
+                if register in line.outputs:
+                    found |= self.flow.within[0, n]
+                    if not line.op.is_call:  # what a call writes may be what was there before
+                        break
         return found
 
     @cached_property

@@ -30,9 +30,9 @@ def costs(program: Program) -> list[tuple[str, int, int]]:
     ]
 
 
-def sentences(flow: Flow, reading: Reading | None) -> list[str]:
-    """What there is to say."""
-    return [_size(flow.program), *_sources(flow), *_functions(flow), *_filter(flow, reading)]
+def sentences(flow: Flow, reading: Reading | None, why: str = "") -> list[str]:
+    """What there is to say; `why` there is no reading, if there is none."""
+    return [_size(flow.program), *_sources(flow), *_functions(flow), *_filter(reading, why)]
 
 
 def _size(program: Program) -> str:
@@ -60,7 +60,9 @@ def _sources(flow: Flow) -> list[str]:
         found.append(f"From step to step it remembers {_list(flow.remembered)}.")
     else:
         found.append("No register carries a number from step to step.")
-    if flow.depends(LAST_ACTION):
+    if flow.may_repeat:
+        found.append("Its action may stay, all or in part, as it was in the step before.")
+    elif flow.depends(LAST_ACTION):
         found.append("It uses its last action.")
     if flow.depends(RANDOM):
         found.append("It draws random numbers.")
@@ -79,9 +81,9 @@ def _functions(flow: Flow) -> list[str]:
     ]
 
 
-def _filter(flow: Flow, reading: Reading | None) -> list[str]:
+def _filter(reading: Reading | None, why: str) -> list[str]:
     if reading is None:
-        return ["It is not affine, and no episode was looked at: nothing is said about a linear form."]
+        return [f"Nothing is said about a linear form: {why or 'it was not looked for'}."]
     size = _count(len(reading.state), "number")
     if reading.is_exact:
         found = [f"It is exactly a linear filter of the observation and its last action, with {size} of state."]

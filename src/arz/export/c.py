@@ -101,7 +101,8 @@ def stack_bytes(made: Exported) -> int:
     """The largest result that needs room of its own."""
     lines = [(line, function) for function, code in enumerate(made.code) for line in code if not line.op.is_call]
     shifted = [line.op.outputs[0] for line, k in lines if (found := translate(line, C(k))).is_shifted and found.loops]
-    return max((8 * _size(made, kind) for kind in shifted), default=0)
+    angles = 60 if made.elementary & {"sin", "cos", "tan"} else 0  # large ones, reduced with whole numbers
+    return max((8 * _size(made, kind) for kind in shifted), default=0) + angles
 
 
 def _size(made: Exported, kind: str) -> int:

@@ -50,6 +50,8 @@ class Exported:
             seen = np.array([[draws.normal() for _ in range(entries)] for _ in range(steps)])
         else:
             seen = np.array(observations, np.float64)[:steps]
+            if seen.ndim == 2 and 0 < len(seen) < LEAST_STEPS:  # a short episode shows little
+                return cls.of(program, name, None)
         if seen.ndim != 2 or seen.shape[1] != entries or not len(seen):
             raise ValueError(f"expected observations [step, {entries}], got an array of shape {seen.shape}")
         return cls(program, name, seen)
@@ -125,6 +127,7 @@ class Exported:
             "A control policy, exported by arz.",
             "",
             f"It sees {memory.observations} numbers, its action has {memory.actions}. {cost.lines} line(s){cadfs};",
-            f"at most {cost.flops} floating-point operations per step, no loop without a fixed bound.",
+            f"at most {cost.flops} floating-point operations per step, where sin and its like count as one (each is at",
+            "most two hundred); no loop without a fixed bound.",
             "Its actions equal those of arz bit for bit where arithmetic is IEEE 754 double, rounding to nearest.",
         ]

@@ -33,7 +33,9 @@ NO_NETWORKS = "networks are for cartpole and quadruped: in other environments, e
 MOST_NUMBERS = 1024
 """An observation or action with more numbers is not taken."""
 CHECK_STEPS = 200
-"""So many steps show whether a change of an attribute changes what happens."""
+"""So many steps show whether a change of an attribute changes what happens..."""
+CHECK_FROM = 2
+"""...that comes after so many."""
 SENTENCES = {
     Status.COMPLETED: "The episode lasted to its end.",
     Status.FELL: "The environment ended the episode.",
@@ -259,7 +261,11 @@ def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
     try:
         return gymnasium.make(env, disable_env_checker=True, **options, **more)
     except Exception as error:
-        raise ValueError(f"the environment {env} cannot be made: {str(error).splitlines()[0]}") from None
+        raise ValueError(f"the environment {env} cannot be made: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 @lru_cache(64)
@@ -324,7 +330,10 @@ class AnyEpisodes(Episodes):
         for which in np.flatnonzero(self.statuses == 0).tolist():
             if self.task.changes:
                 self._move(which, int(self.times[which]) - 1)
-            observation, reward, terminated, truncated, _ = self.environments[which].step(chosen[which])
+            try:
+                observation, reward, terminated, truncated, _ = self.environments[which].step(chosen[which])
+            except Exception as error:
+                raise ValueError(f"{self.task.env} failed in a step: {_first_line(error)}") from error
             self._seen[which] = observation if self._is_flat else np.ravel(observation)
             rewards[which] = reward
             if terminated:
@@ -432,6 +441,10 @@ def check_changes(task: AnyEnvironment) -> None:
         ValueError: one does not, or there is no such attribute.
     """
     for change in task.changes:
+        if change.first >= task.limit:
+            raise ValueError(
+                f"{change.path} would change at step {change.first}, but an episode has {task.limit} steps"
+            )
         ways = [_way(task, change, value) for value in (change.start, change.end)]
         steps = min(map(len, ways))
         if len(ways[0]) == len(ways[1]) and np.array_equal(ways[0][:steps], ways[1][:steps]):
@@ -442,18 +455,21 @@ def check_changes(task: AnyEnvironment) -> None:
 
 
 def _way(task: AnyEnvironment, change: ScheduledChange, value: float) -> Floats:
-    """Observations and rewards, with an attribute at a value, and actions that do not depend on it."""
+    """Observations and rewards of an episode in which an attribute gets a value after some steps."""
     environment = make(task.env, task.env_options)
     try:
         get_attribute(environment, change.path)
-        set_attribute(environment, change.path, value)
-        environment.reset(seed=1)
-        set_attribute(environment, change.path, value)
-        if not math.isclose(get_attribute(environment, change.path), value, rel_tol=1e-5, abs_tol=1e-12):
-            raise ValueError(f"{change.path} of {task.env} cannot be set to {value:g}")
+        for _ in range(2):  # before the reset, as it may be used there, and after it, as it may be set there
+            set_attribute(environment, change.path, change.start)
+            environment.reset(seed=1)
+        set_attribute(environment, change.path, change.start)
         environment.action_space.seed(1)
         rows = []
-        for _ in range(min(CHECK_STEPS, task.limit or CHECK_STEPS)):
+        for step in range(min(CHECK_STEPS, task.limit or CHECK_STEPS)):
+            if step == CHECK_FROM:
+                set_attribute(environment, change.path, value)
+                if not math.isclose(get_attribute(environment, change.path), value, rel_tol=1e-5, abs_tol=1e-12):
+                    raise ValueError(f"{change.path} of {task.env} cannot be set to {value:g}")
             observation, reward, terminated, truncated, _ = environment.step(environment.action_space.sample())
             rows.append([*np.asarray(observation, np.float64).ravel(), float(reward)])
             if terminated or truncated:

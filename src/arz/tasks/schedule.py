@@ -95,12 +95,19 @@ def get_attribute(environment: Any, path: str) -> float:
 
 
 def set_attribute(environment: Any, path: str, value: float) -> None:
-    """Writes the number at a path."""
+    """Writes the number at a path.
+
+    Raises:
+        ValueError: that is not possible.
+    """
     holder, last = _holder(environment, path)
-    if isinstance(last, int):
-        holder[last] = value
-    else:
-        setattr(holder, last, value)
+    try:
+        if isinstance(last, int):
+            holder[last] = value
+        else:
+            setattr(holder, last, value)
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise ValueError(f"{path} of the environment cannot be set to {value:g}") from None
 
 
 def _holder(environment: Any, path: str) -> tuple[Any, str | int]:
