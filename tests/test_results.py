@@ -52,10 +52,23 @@ def test_champions_of_the_quadruped_score_what_the_data_says() -> None:
         assert score == pytest.approx(row["tests"]["batched"]["FR"]["return"], abs=0.1)
 
 
-def test_the_tables_of_the_baselines_follow_from_the_data() -> None:
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("group", ["cartpole", "quadruped"])
+def test_the_tables_of_the_baselines_follow_from_the_data(group: str, few: bool) -> None:
     module = script("baselines")
-    assert (ROOT / "results" / "baselines" / "tables.md").read_text() == module.page()
-    assert module.summary() in (ROOT / "README.md").read_text()
+    folder = module.folder_of(group, few)
+    assert (folder / "tables.md").read_text() == module.page(group, few)
+
+
+def test_the_tables_of_readme_are_printed_by_compare() -> None:
+    module = script("baselines")
+    printed = "".join(
+        (module.folder_of(group, few) / "tables.md").read_text() for group in module.GROUPS for few in (0, 1)
+    )
+    tables = re.findall(r"^\| method \|.*\n(?:\|.*\n)+", (ROOT / "README.md").read_text(), flags=re.M)
+    assert len(tables) >= 4
+    for table in tables:
+        assert table in printed
 
 
 def test_the_table_of_settings_follows_from_the_data() -> None:
