@@ -29,6 +29,23 @@ ACROSS = ("evaluations", "steps", "seconds")
 COLOURS = (figures.BLACK, figures.ORANGE, figures.SKY, figures.GREEN, figures.BLUE, figures.VERMILION, figures.PURPLE)
 
 
+LINES, HATCHES = ("-", "--", ":"), ("", "////", "....")
+"""How methods differ once the colours begin anew."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method is drawn."""
+
+    colour: str
+    turn: int
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """For lines."""
+        return {"color": self.colour, "linestyle": LINES[self.turn]}
+
+
 @dataclass(frozen=True)
 class Entry:
     """One run."""
@@ -235,24 +252,28 @@ def figure(comparison: Comparison, title: str) -> Figure:
     """Scores in each test, performance profiles, and curves against evaluations, steps and time."""
     made = figures.new_figure(9.6, title)
     grid = made.add_gridspec(2, 6)
-    colours = {method.name: COLOURS[k % len(COLOURS)] for k, method in enumerate(comparison.methods)}
-    _draw_scores(made.add_subplot(grid[0, :4]), comparison, colours)
-    _draw_profiles(made.add_subplot(grid[0, 4:]), comparison, colours)
+    looks = {
+        method.name: Look(COLOURS[k % len(COLOURS)], k // len(COLOURS) % len(LINES))
+        for k, method in enumerate(comparison.methods)
+    }
+    _draw_scores(made.add_subplot(grid[0, :4]), comparison, looks)
+    _draw_profiles(made.add_subplot(grid[0, 4:]), comparison, looks)
     for k, (across, label) in enumerate(zip(ACROSS, ("evaluations", "environment steps", "time (s)"), strict=True)):
-        _draw_curves(made.add_subplot(grid[1, 2 * k : 2 * k + 2]), comparison, across, label, colours)
-    lines = [made.axes[0].plot([], [], color=colour, linewidth=3, label=name)[0] for name, colour in colours.items()]
+        _draw_curves(made.add_subplot(grid[1, 2 * k : 2 * k + 2]), comparison, across, label, looks)
+    lines = [made.axes[0].plot([], [], **look.line, linewidth=3, label=name)[0] for name, look in looks.items()]
     made.legend(handles=lines, loc="outside lower center", ncols=min(4, len(lines)), frameon=False)
     return made
 
 
-def _draw_scores(panel: Any, comparison: Comparison, colours: Mapping[str, str]) -> None:
+def _draw_scores(panel: Any, comparison: Comparison, looks: Mapping[str, Look]) -> None:
     width = 0.8 / len(comparison.methods)
     for k, method in enumerate(comparison.methods):
         for at, test in enumerate(comparison.tests):
             found, place = method.score(test), at + (k - (len(comparison.methods) - 1) / 2) * width
-            panel.bar(place, found.value, width * 0.9, color=colours[method.name], alpha=0.55)
+            look = looks[method.name]
+            panel.bar(place, found.value, width * 0.9, color=look.colour, alpha=0.55, hatch=HATCHES[look.turn])
             if not math.isnan(found.low):
-                panel.plot([place, place], [found.low, found.high], color=colours[method.name], linewidth=2)
+                panel.plot([place, place], [found.low, found.high], color=look.colour, linewidth=2)
             each = [entry.scores[test] for entry in method.entries]
             panel.plot([place] * len(each), each, ".", color=figures.BLACK, markersize=3, alpha=0.6)
     names = [test.replace("_", " ") for test in comparison.tests]
@@ -261,22 +282,22 @@ def _draw_scores(panel: Any, comparison: Comparison, colours: Mapping[str, str])
     figures.plain(panel)
 
 
-def _draw_profiles(panel: Any, comparison: Comparison, colours: Mapping[str, str]) -> None:
+def _draw_profiles(panel: Any, comparison: Comparison, looks: Mapping[str, Look]) -> None:
     every = np.concatenate([method.table.ravel() for method in comparison.methods])
     thresholds = np.linspace(min(0.0, float(every.min())), max(1000.0, float(every.max())), 201)
     for method in comparison.methods:
-        panel.plot(thresholds, statistics.profile(method.table, thresholds), color=colours[method.name], linewidth=2)
+        panel.plot(thresholds, statistics.profile(method.table, thresholds), **looks[method.name].line, linewidth=2)
     panel.set_xlabel("mean return of a test")
     panel.set_ylabel("share of runs and tests with at least this")
     panel.set_ylim(0, 1.02)
     figures.plain(panel)
 
 
-def _draw_curves(panel: Any, comparison: Comparison, across: str, label: str, colours: Mapping[str, str]) -> None:
+def _draw_curves(panel: Any, comparison: Comparison, across: str, label: str, looks: Mapping[str, Look]) -> None:
     for method in comparison.methods:
         for entry in method.entries:
             marker = "o" if len(entry.curve["score"]) == 1 else None  # a line of one point would be invisible
-            style = {"color": colours[method.name], "linewidth": 1.2, "alpha": 0.7, "marker": marker, "markersize": 4}
+            style = {**looks[method.name].line, "linewidth": 1.2, "alpha": 0.7, "marker": marker, "markersize": 4}
             panel.plot(entry.curve[across], entry.curve["score"], **style)
     panel.set_xlabel(label)
     if across == ACROSS[0]:
