@@ -50,7 +50,9 @@ class Exported:
             seen = np.array([[draws.normal() for _ in range(entries)] for _ in range(steps)])
         else:
             seen = np.array(observations, np.float64)[:steps]
-            if seen.ndim == 2 and 0 < len(seen) < LEAST_STEPS:  # a short episode shows little
+            if (
+                seen.ndim == 2 and seen.shape[1] == entries and 0 < len(seen) < LEAST_STEPS
+            ):  # a short episode shows little
                 return cls.of(program, name, None)
         if seen.ndim != 2 or seen.shape[1] != entries or not len(seen):
             raise ValueError(f"expected observations [step, {entries}], got an array of shape {seen.shape}")
