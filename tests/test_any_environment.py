@@ -198,7 +198,7 @@ def test_a_run_from_the_command_line(
     capsys.readouterr()
     assert main(["test", str(folder), "--episodes", "5", "--threads", "1", "--json"]) == 0
     tests = json.loads(capsys.readouterr().out)["tests"]
-    assert [test["task"] for test in tests] == ["as trained", "without change"]
+    assert [test["task"] for test in tests] == ["changing", "unchanged"]
     assert main(["show", str(folder)]) == 0
     assert change in capsys.readouterr().out
     assert main(["explain", str(folder)]) == 0
@@ -248,6 +248,38 @@ def test_explaining_and_exporting_a_run_import_nothing_that_it_names(
     monkeypatch.setattr("arz.tasks.any_environment.make", refuse)
     assert main(["explain", str(tmp_path / "run")]) == 0
     assert main(["export", str(tmp_path / "run"), "--to", "c"]) == 0
+
+
+def test_a_file_can_be_tried_in_the_environment_that_it_is_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "hold.arz"
+    file.write_text(HOLD.replace("observations=2", "observations=3").replace("[-0.5, 0.0]", "[0.1, -2.0, 0.5]"))
+    for command in (["test"], ["trace", "--output", f"{tmp_path}/none"], ["ablate"], ["replay"]):
+        assert main([command[0], str(file), *command[1:]]) == 2
+        assert "name that (--env)" in capsys.readouterr().err
+    where = ["--env", "Pendulum-v1"]
+    assert main(["test", str(file), *where, "--episodes", "2", "--json"]) == 0
+    tests = json.loads(capsys.readouterr().out)["tests"]
+    expected = arz.evaluate(Program.load(file), AnyEnvironment().settled(), arz.fresh_episodes(2), threads=1)
+    assert [(test["task"], test["mean"]) for test in tests] == [("as it is", expected.returns.mean())]
+    change = ["--change", "unwrapped.g: 10 -> 5 @ 40..60"]
+    assert main(["trace", str(file), *where, *change, "--output", f"{tmp_path}/t", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"] == [{"name": "unwrapped.g", "first": 41, "last": 60}]
+    assert main(["ablate", str(file), *where, "--episodes", "2"]) == 0
+    assert main(["explain", str(file), *where]) == 0
+    assert main(["export", str(file), *where, "--to", "c"]) == 0
+    capsys.readouterr()
+    for words, sentence in (
+        (["--env", "Pendlum-v1"], "cannot be made"),
+        (["--env", "Acrobot-v1"], "the task has 6 observations"),
+        ([*where, "--change", "unwrapped.q: 1 -> 2 @ 5"], "has no unwrapped.q"),
+        ([*where, "--task", "all"], "--change and --task are for cartpole"),
+        ([*where, "--env-options", "7"], "env_options"),
+        ([*where, "--env-options", "{colour = 7}"], "cannot be made"),
+    ):
+        assert main(["trace", str(file), *words, "--output", f"{tmp_path}/no"]) == 2
+        assert sentence in capsys.readouterr().err
 
 
 def test_an_environment_that_fails_gets_a_sentence() -> None:

@@ -18,8 +18,9 @@ from arz.explain.ablation import _frozen, ablate, smallest
 from arz.explain.diagram import diagram
 from arz.explain.flow import LAST_ACTION, OBSERVATION, flow
 from arz.explain.linear import _Reader, read
-from arz.explain.traces import Inside, period_of
+from arz.explain.traces import look_inside, period_of
 from arz.explain.words import sentences
+from arz.network import Architecture, Network
 from arz.watch import watch
 from tests.support import random_batch, same_bits, tame_observations, with_blanks
 
@@ -355,7 +356,7 @@ def test_periods() -> None:
 def test_changes_and_registers_are_those_of_the_episode() -> None:
     task = arz.Cartpole(change="sudden", parameters=ALL)
     episode = watch(Program.load(PAPER), task, KEY)
-    seen = Inside(episode)
+    seen = look_inside(episode)
     assert [change.name for change in seen.changes] == ["force", "damping", "track angle"]
     for change in seen.changes:
         values = episode.rows[change.name.replace(" ", "_")]
@@ -371,7 +372,7 @@ def test_changes_and_registers_are_those_of_the_episode() -> None:
 
 def test_a_broken_leg_is_the_change_and_conditions_make_states() -> None:
     program = arz.readable(Program.load(ROOT / "examples" / "paper_quadruped.arz")).program
-    seen = Inside(watch(program, arz.Quadruped(leg="RL", break_step=5, steps=60), KEY))
+    seen = look_inside(watch(program, arz.Quadruped(leg="RL", break_step=5, steps=60), KEY))
     assert [(change.name, change.first) for change in seen.changes] == [("RL breaks", 5)]
     assert seen.calls
     assert seen.observing
@@ -383,7 +384,40 @@ def test_a_broken_leg_is_the_change_and_conditions_make_states() -> None:
     assert len(set(combinations)) == len(combinations) == len(np.unique(bits, axis=0))
 
 
+@pytest.mark.parametrize("kind", ["mlp", "lstm"])
+def test_networks_show_their_units(kind: str) -> None:
+    task = arz.Cartpole(change="sudden", parameters=ALL, x_limit=100.0)
+    shape = Architecture(kind, 4, 1, (5,) if kind == "lstm" else (5, 3))
+    network = Network(shape, np.random.default_rng(3).normal(size=shape.size, scale=0.2))
+    episode = watch(network, task, KEY)
+    seen = look_inside(episode)
+    units = {"cell": 5, "hidden": 5} if kind == "lstm" else {"layer1": 5, "layer2": 3}
+    assert {name: values.shape for name, values in seen.registers.items()} == {
+        **{name: (seen.steps, count) for name, count in units.items()},
+        "action": (seen.steps,),
+    }
+    last = seen.registers["hidden" if kind == "lstm" else "layer2"]
+    part = shape.split(network.numbers)
+    assert np.allclose(last @ part["output"].T + part["output_bias"], episode.actions, rtol=0, atol=1e-12)
+    assert seen.remembered == (("cell", "hidden") if kind == "lstm" else ())
+    assert not seen.calls
+    row = next(csv.DictReader(seen.csv().splitlines()))
+    assert float(row["action"]) == episode.actions[0, 0]
+    assert f"{next(iter(units))}[4]" in row
+
+
 # ---- commands ----
+
+
+def test_a_network_is_traced_and_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shape = Architecture("lstm", 37, 12, (4,))
+    (tmp_path / "net.arz").write_text(str(Network(shape, np.random.default_rng(3).normal(size=shape.size))))
+    words = [str(tmp_path / "net.arz"), "--output", f"{tmp_path}/t"]
+    assert main(["trace", *words, "--leg", "FL", "--break-step", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"] == [{"name": "FL breaks", "first": 5, "last": 5}]
+    assert {p.name for p in (tmp_path / "t").iterdir()} == {"registers.png", "actions.png", "trace.csv", "periods.csv"}
+    assert main(["explain", str(tmp_path / "net.arz")]) == 2
+    assert "arz trace take it" in capsys.readouterr().err
 
 
 def test_the_commands_write_pages_figures_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -440,6 +474,8 @@ def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFi
         (["ablate", str(PAPER), "--tolerance", "2"], "--tolerance must be"),
         (["explain", "nowhere.arz"], "nowhere.arz"),
         (["explain", str(PAPER), "--episode", "-1"], "--episode must be"),
+        (["trace", str(PAPER), "--change", "sudenly", "--output", "{tmp}/y"], "change must be one of"),
+        (["explain", str(PAPER), "--env-options", "{}"], "name one"),
     ],
 )
 def test_mistakes_are_one_sentence(

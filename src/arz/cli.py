@@ -188,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
         help="where to draw it (default for a run: its test.png)",
     )
     test.add_argument("--threads", type=int, help="how many to use (default: all)")
+    _add_environment(test)
     _add_variant(test)
     _add_json(test)
 
@@ -216,6 +217,7 @@ def _parser() -> argparse.ArgumentParser:
         "--output", metavar="FOLDER", help="a new folder for a page and its pictures (default for a run: explain in it)"
     )
     explain.add_argument("--episode", type=int, default=0, help="which test episode to look at (default: 0)")
+    _add_environment(explain)
     _add_json(explain)
 
     trace = command(
@@ -242,6 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--to", choices=LANGUAGES, required=True, help="the language")
     export.add_argument("--output", metavar="FILE", help="where to write it (default: standard output)")
     export.add_argument("--name", default="arz", help="what its names begin with (default: arz)")
+    _add_environment(export)
 
     ops = command("ops", "the table of operations")
     _add_json(ops)
@@ -298,11 +301,12 @@ def _add_fields(parser: argparse.ArgumentParser) -> None:
 
 def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
     """Options that say in which task a policy is watched."""
+    _add_environment(parser)
     parser.add_argument("--task", choices=NAMED, help="cartpole: what changes (default: all)")
     parser.add_argument(
         "--change",
-        choices=CHANGES,
-        help="cartpole: how it changes (default: as in the run, or continuous)",
+        help=f"cartpole: how it changes: {', '.join(CHANGES[1:])} (default: as in the run, or continuous); any "
+        "environment: what changes, such as 'unwrapped.g: 10 -> 5 @ 200..800'",
     )
     if which:
         parser.add_argument("--episode", type=int, default=0, help="which of the test episodes (default: 0)")
@@ -316,6 +320,16 @@ def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
             choices=CHOICES if name == "leg" else None,
             help=f"{text} (default: as in the run, or random)",
         )
+
+
+def _add_environment(parser: argparse.ArgumentParser) -> None:
+    """Options that say for which environment the program of a file is."""
+    parser.add_argument(
+        "--env", metavar="NAME", help="for an .arz file: the environment of Gymnasium that its policy is for"
+    )
+    parser.add_argument(
+        "--env-options", metavar="TABLE", help="what that environment is made with, such as '{g = 9.81}'"
+    )
 
 
 def _add_variant(parser: argparse.ArgumentParser) -> None:

@@ -270,3 +270,38 @@ class NetworkInterpreter:
     def act(self, observations: Floats) -> Floats:
         """The actions [lane, entry] for observations [lane, entry]."""
         return self._stepper.act(observations)
+
+
+def unfold(network: Network, observations: Floats) -> dict[str, Floats]:
+    """What the units of a network hold in every step of an episode [step, unit], layer by layer, and its `output`.
+
+    The formulas as the books have them, in NumPy: slow, and equal to the native core but for rounding.
+
+    Args:
+        network: which.
+        observations: what it sees [step, entry].
+    """
+    shape, part = network.architecture, network.architecture.split(network.numbers)
+    layers: dict[str, list[Floats]] = {}
+    hidden = cell = np.zeros(shape.hidden[0] if shape.hidden else 0)
+
+    def note(name: str, values: Floats) -> Floats:
+        layers.setdefault(name, []).append(values)
+        return values
+
+    for row in observations:
+        x = (row - part["shift"]) * part["scale"]
+        if shape.kind == "lstm":
+            gates = part["input"] @ x + part["recurrent"] @ hidden + part["gate_bias"]
+            into, forget, candidate, out = np.split(gates, 4)
+            cell = note("cell", _sigmoid(forget) * cell + _sigmoid(into) * np.tanh(candidate))
+            x = hidden = note("hidden", _sigmoid(out) * np.tanh(cell))
+        for layer in range(1, len(shape.hidden) + 1) if shape.kind == "mlp" else ():
+            x = part[f"weights{layer}"] @ x + part[f"bias{layer}"]
+            x = note(f"layer{layer}", np.tanh(x) if shape.activation == "tanh" else np.maximum(x, 0.0))
+        note("output", part["output"] @ x + part["output_bias"])
+    return {name: np.array(values) for name, values in layers.items()}
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))

@@ -28,7 +28,7 @@ MOST_NAME = 60
 def registers_figure(inside: Inside, title: str) -> Figure:
     """Each register that varies, over time; vectors with a line for each entry."""
     varying = {n: v for n, v in inside.registers.items() if v.ndim < 3 and not np.all(v == v[:1]) and n != "action"}
-    remembered = [name for name in varying if name in inside.flow.remembered]
+    remembered = [name for name in varying if name in inside.remembered]
     shown = [*remembered, *(name for name in varying if name not in remembered)][:MOST_PANELS]
     columns = 2 if len(shown) > 3 else 1
     rows = max(1, -(-len(shown) // columns))

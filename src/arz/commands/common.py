@@ -65,30 +65,48 @@ def policy_at(source: str) -> Program | Network:
     return load_policy(source)
 
 
-def task_of(policy: Program | Network) -> Known:
-    """The task that a policy was made for, by the numbers that it sees and gives.
+def policy_and_task(options: argparse.Namespace) -> tuple[Program | Network, Known | None]:
+    """The champion of a run or the policy of a file, and the task that it was made for; None if nobody knows."""
+    if is_run(options.source):
+        if options.env or options.env_options:
+            raise ValueError(f"--env and --env-options are for .arz files: {options.source} is a run and has its own")
+        with Run.open(options.source) as run:
+            return run.champion, run.config.task
+    policy = policy_at(options.source)
+    if options.env:
+        made_with = configs.parse_value(options.env_options) if options.env_options else {}
+        return policy, AnyEnvironment(options.env, made_with).settled()
+    if options.env_options:
+        raise ValueError("--env-options are for the environment that --env names: name one")
+    sizes = _seen_and_done(policy)
+    fitting = [task for task in (Cartpole(), Quadruped()) if (task.observations, task.actions) == sizes]
+    return policy, fitting[0] if fitting else None
+
+
+def policy_and_known_task(options: argparse.Namespace) -> tuple[Program | Network, Known]:
+    """The same where a task is needed.
 
     Raises:
-        ValueError: there is none.
+        ValueError: nobody knows which.
     """
+    policy, task = policy_and_task(options)
+    if task is None:
+        seen, done = _seen_and_done(policy)
+        raise ValueError(
+            f"there is no task with {seen} observations and {done} actions, as the policy has: "
+            "if it is for an environment of Gymnasium, name that (--env)"
+        )
+    return policy, task
+
+
+def _seen_and_done(policy: Program | Network) -> tuple[int, int]:
     shape = policy.architecture if isinstance(policy, Network) else policy.memory
-    seen = (shape.observations, shape.actions)
-    for task in (Cartpole(), Quadruped()):
-        if (task.observations, task.actions) == seen:
-            return task
-    raise ValueError(f"there is no task with {seen[0]} observations and {seen[1]} actions, as the policy has")
+    return shape.observations, shape.actions
 
 
-def policy_and_task(source: str) -> tuple[Program | Network, Known | None]:
-    """The champion of a run or the policy of a file, and the task that it was made for, if that is known."""
-    if is_run(source):
-        with Run.open(source) as run:
-            return run.champion, run.config.task
-    policy = policy_at(source)
-    try:
-        return policy, task_of(policy)
-    except ValueError:
-        return policy, None
+def without_foreign_code(options: argparse.Namespace, task: Known | None) -> Known | None:
+    """The task, unless to make it would import a package that a run names: a run may come from a stranger."""
+    return None if isinstance(task, AnyEnvironment) and ":" in task.env and not options.env else task
 
 
 def checked_variant(task: Known, given: dict[str, Any]) -> dict[str, Any]:
@@ -110,6 +128,8 @@ def own_task(options: argparse.Namespace, base: Known) -> Known:
 def episode_task(options: argparse.Namespace, base: Known) -> Known:
     """The task of an episode to show: a run's own, or as options say; something changes in it."""
     varied = replace(base, **checked_variant(base, with_prefix(options, "variant_")))
+    if isinstance(varied, AnyEnvironment) and not options.task:
+        return replace(varied, change=options.change or varied.change).settled()
     if not isinstance(varied, Cartpole):
         if options.change or options.task:
             raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
@@ -122,11 +142,6 @@ def check_episode(number: int) -> None:
     """Refuses what cannot be."""
     if not 0 <= number < 2**62:
         raise ValueError("--episode must be 0 or more, and below 2**62")
-
-
-def without_foreign_code(task: Known | None) -> Known | None:
-    """The task, unless to make it would import a package that a run names: a run may come from a stranger."""
-    return None if isinstance(task, AnyEnvironment) and ":" in task.env else task
 
 
 def check_threads(threads: int | None) -> None:

@@ -17,6 +17,7 @@ from arz.commands.common import (
     check_episode,
     check_threads,
     own_task,
+    policy_and_known_task,
     policy_and_task,
     print_json,
     without_foreign_code,
@@ -28,7 +29,7 @@ from arz.explain.ablation import ablate as ablated
 from arz.explain.diagram import diagram
 from arz.explain.flow import Flow, flow
 from arz.explain.linear import Reading, read
-from arz.explain.traces import Inside
+from arz.explain.traces import Inside, InsideProgram, look_inside
 from arz.network import Network
 from arz.program import Program
 from arz.runs.store import is_run
@@ -47,11 +48,12 @@ KERNEL_STEPS = 60
 def explain(options: argparse.Namespace) -> None:
     """Says what a program is and does."""
     check_episode(options.episode)
-    program, task = _program(options.source)
+    policy, task = policy_and_task(options)
+    program = _program(options.source, policy)
     folder = _folder(options, "explain")
     simple = _simple(program)
     found = flow(simple)
-    reading, why = _reading(simple, without_foreign_code(task), options.episode)
+    reading, why = _reading(simple, without_foreign_code(options, task), options.episode)
     said = words.sentences(found, reading, why)
     names = _names(task)
     title = f"{options.source}: how its numbers flow"
@@ -81,14 +83,13 @@ def explain(options: argparse.Namespace) -> None:
 
 def trace(options: argparse.Namespace) -> None:
     """Shows an episode from inside."""
-    program, base = _program(options.source)
-    if base is None:
-        raise ValueError(f"there is no task that {options.source} fits: nothing can be watched")
+    policy, base = policy_and_known_task(options)
     task = own_task(options, base)
     folder = _folder(options, "trace")
     if folder is None:
         raise ValueError("say where to write the trace: --output FOLDER")
-    seen = Inside(_watched(_simple(program), task, options.episode))
+    shown = policy if isinstance(policy, Network) else _simple(policy)
+    seen = look_inside(_watched(shown, task, options.episode))
     title = f"{options.source}: {task.name}, test episode {options.episode}"
     drawn = {"registers": inside.registers_figure, "actions": inside.actions_figure}
     if seen.calls:
@@ -100,7 +101,8 @@ def trace(options: argparse.Namespace) -> None:
     _write(folder, "trace.csv", seen.csv())
     periods = {phase: seen.periods(*steps) for phase, steps in seen.phases.items()}
     _write(folder, "periods.csv", _period_table(periods))
-    _write(folder, "program.arz", str(seen.program))
+    if isinstance(seen, InsideProgram):
+        _write(folder, "program.arz", str(seen.program))
     if options.json:
         told = {phase: {name: asdict(found) for name, found in of.items()} for phase, of in periods.items()}
         about = {"steps": seen.steps, "return": float(seen.episode.rewards.sum()), "ending": seen.episode.ending}
@@ -129,9 +131,8 @@ def ablate(options: argparse.Namespace) -> None:
         raise ValueError(f"--episodes must be 1 to 100000, not {options.episodes}")
     if not 0 <= options.tolerance <= 1:
         raise ValueError(f"--tolerance must be 0 to 1, not {options.tolerance}")
-    program, base = _program(options.source)
-    if base is None:
-        raise ValueError(f"there is no task that {options.source} fits: nothing can be scored")
+    policy, base = policy_and_known_task(options)
+    program = _program(options.source, policy)
     task = own_task(options, base)
     folder = _folder(options, "ablate")
     how: dict[str, Any] = {"episodes": options.episodes, "threads": options.threads}
@@ -159,11 +160,10 @@ def ablate(options: argparse.Namespace) -> None:
 # ---- what they share ----
 
 
-def _program(source: str) -> tuple[Program, Known | None]:
-    policy, task = policy_and_task(source)
+def _program(source: str, policy: Program | Network) -> Program:
     if isinstance(policy, Network):
-        raise ValueError(f"{source} is a network: only programs can be explained")
-    return policy, task
+        raise ValueError(f"{source} is a network, whose parts say nothing: arz show and arz trace take it")
+    return policy
 
 
 def _simple(program: Program) -> Program:
@@ -191,9 +191,9 @@ def _write(folder: Path, name: str, text: str) -> None:
         Path(beside).write_text(text, encoding="utf-8")
 
 
-def _watched(program: Program, task: Known, episode: int) -> Watched:
+def _watched(policy: Program | Network, task: Known, episode: int) -> Watched:
     check_episode(episode)
-    return watch(program, task, int(fresh_episodes(1, first=episode)[0]))
+    return watch(policy, task, int(fresh_episodes(1, first=episode)[0]))
 
 
 def _names(task: Known | None) -> tuple[str, ...] | None:

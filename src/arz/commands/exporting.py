@@ -23,10 +23,11 @@ EXPORTERS = dict(zip(LANGUAGES, (to_python, to_c), strict=True))
 def export(options: argparse.Namespace) -> None:
     """Writes a program in another language."""
     refuse_existing(options.output)
-    policy, task = policy_and_task(options.source)
+    policy, task = policy_and_task(options)
     if isinstance(policy, Network):
         raise ValueError(f"{options.source} is a network, and only programs can be exported")
-    text = EXPORTERS[options.to](policy, name=options.name, observations=_seen(policy, task))
+    seen = _seen(policy, without_foreign_code(options, task))
+    text = EXPORTERS[options.to](policy, name=options.name, observations=seen)
     if not options.output:
         print(text, end="")
         return
@@ -41,5 +42,4 @@ def export(options: argparse.Namespace) -> None:
 
 def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:
     """What the program sees in a test episode of its task, for test vectors."""
-    task = without_foreign_code(task)
     return None if task is None else watch(policy, task, int(fresh_episodes(1)[0])).observations

@@ -16,14 +16,13 @@ from arz.commands.common import (
     check_threads,
     checked_variant,
     episode_task,
-    policy_at,
+    policy_and_known_task,
     print_json,
     print_tests,
     refuse_existing,
     result_rows,
     returns,
     run_folder,
-    task_of,
     with_prefix,
 )
 from arz.evaluate import STATUS, TEST_SEED, evaluate, fresh_episodes, record
@@ -56,9 +55,9 @@ def test(options: argparse.Namespace) -> None:
         if is_usual and not options.json:
             figure = figure or Path(options.source) / "test.png"
     else:
-        program = policy_at(options.source)
-        variant = checked_variant(task_of(program), given)
-        results = assess(program, replace(task_of(program), **variant), **how)
+        program, task = policy_and_known_task(options)
+        variant = checked_variant(task, given)
+        results = assess(program, replace(task, **variant), **how)
     if figure:
         title = f"{options.source}: {options.episodes} test episodes each"
         figures.save(figures.test_figure(returns(results), title), Path(figure))
@@ -96,15 +95,8 @@ def replay(options: argparse.Namespace) -> None:
     check_episode(options.episode)
     if options.every is not None and not 1 <= options.every <= 1000:
         raise ValueError("--every must be 1 to 1000")
-    base: Known
-    if is_run(options.source):
-        with Run.open(options.source) as run:
-            program, base = run.champion, run.config.task
-        path = Path(options.output or Path(options.source) / "replay.gif")
-    else:
-        program = policy_at(options.source)
-        base = task_of(program)
-        path = Path(options.output or "replay.gif")
+    program, base = policy_and_known_task(options)
+    path = Path(options.output or (Path(options.source) / "replay.gif" if is_run(options.source) else "replay.gif"))
     strip = path.with_suffix(".png")
     if options.output or not is_run(options.source):
         refuse_existing(path)

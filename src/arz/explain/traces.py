@@ -1,9 +1,10 @@
-"""An episode from inside: registers, calls and conditions of a program over time, and what changed in the world."""
+"""An episode from inside: registers, calls and conditions of a program, or units of a network; and what changed."""
 
 from __future__ import annotations
 
 import csv
 import io
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.explain.flow import OBSERVATION, Flow, flow
+from arz.network import Network, unfold
 from arz.program import Program
 from arz.tasks.cartpole import STEP as CARTPOLE_STEP
 from arz.tasks.cartpole import Cartpole
@@ -47,22 +49,36 @@ class Period:
     """The correlation with itself, one period later."""
 
 
-class Inside:
-    """An episode of a program in its readable form, from inside.
+class Inside(ABC):
+    """An episode, with what went on inside the policy.
 
     Args:
         episode: what happened.
-
-    Raises:
-        ValueError: its policy is a network.
     """
 
     def __init__(self, episode: Watched) -> None:
-        self.episode, self.trace = episode, episode.trace
-        assert isinstance(episode.policy, Program)
-        self.program: Program = episode.policy
-        self.flow: Flow = flow(self.program)
+        self.episode = episode
         self.steps = len(episode.actions)
+
+    @property
+    @abstractmethod
+    def registers(self) -> dict[str, Floats]:
+        """What the policy works with, by name, `action` among it, at the end of every step [step, ...]."""
+
+    @property
+    @abstractmethod
+    def remembered(self) -> tuple[str, ...]:
+        """The registers that carry something from step to step."""
+
+    @property
+    def calls(self) -> dict[str, NDArray[np.bool_]]:
+        """What is done in some steps only, by name: in which."""
+        return {}
+
+    @property
+    def observing(self) -> list[str]:
+        """The calls whose conditions depend on the observation of the same step."""
+        return []
 
     @property
     def seconds(self) -> float:
@@ -98,53 +114,6 @@ class Inside:
         return min((change.first for change in self.changes), default=None)
 
     @cached_property
-    def registers(self) -> dict[str, Floats]:
-        """The registers that lines write, by name: what each holds at the end of every step [step, ...]."""
-        found: dict[str, Floats] = {}
-        for function in range(len(self.program.functions)):
-            written = {output for line in self.program.lines(function) for output in line.outputs}
-            memory = self.program.memory
-            for kind in "sivm":
-                for number in range(memory.count(kind)):
-                    if (kind, number) in written:
-                        name = register_text(kind, number, memory if function == 0 else None)
-                        prefix = f"f{function - 1}." if function else ""
-                        found[prefix + name] = self.trace.register(f"{kind}{number}", function)[:, 0]
-        return found
-
-    @cached_property
-    def calls(self) -> dict[str, NDArray[np.bool_]]:
-        """For each call of GetAction, by its text: in which steps it was done."""
-        lines = [
-            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
-        ]
-        return {f"{line.number + 1}: {line.text}": self.trace.calls[:, 0, k] for k, line in enumerate(lines)}
-
-    @cached_property
-    def observing(self) -> list[str]:
-        """The calls whose conditions depend on the observation of the same step."""
-        names = list(self.calls)
-        lines = [
-            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
-        ]
-        conditions = [self._condition_sources(line.number) for line in lines]
-        return [name for name, sources in zip(names, conditions, strict=True) if OBSERVATION in sources]
-
-    def _condition_sources(self, number: int) -> frozenset[str]:
-        """What the two numbers that a call compares depend on, within a step."""
-        line = self.program.lines()[number]
-        compared = {("s", int(value)) for value in line.inputs[1:3]}
-        found: frozenset[str] = frozenset()
-        for register in compared:
-            for n in reversed(range(number)):
-                line = self.program.lines()[n]
-                if register in line.outputs:
-                    found |= self.flow.within[0, n]
-                    if not line.op.is_call:  # what a call writes may be what was there before
-                        break
-        return found
-
-    @cached_property
     def states(self) -> NDArray[np.int64]:
         """The program's discrete view of the world: a number for each combination of `observing` conditions.
 
@@ -177,9 +146,9 @@ class Inside:
         """The scalar registers that repeat themselves between two steps, and the entries of the action."""
         found = {}
         scalars = {name: values for name, values in self.registers.items() if values.ndim == 1}
-        kind, _ = self.program.memory.action
-        if kind == "v":
-            scalars |= {f"action[{k}]": self.episode.actions[:, k] for k in range(self.program.memory.actions)}
+        count = self.episode.actions.shape[1]
+        if count > 1:
+            scalars |= {f"action[{k}]": self.episode.actions[:, k] for k in range(count)}
         for name, values in scalars.items():
             period = period_of(values[first:last])
             if period is not None:
@@ -204,6 +173,93 @@ class Inside:
         writer.writerow(columns)
         writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
         return out.getvalue()
+
+
+class InsideProgram(Inside):
+    """An episode of a program."""
+
+    def __init__(self, episode: Watched, program: Program) -> None:
+        super().__init__(episode)
+        self.program, self.trace = program, episode.trace
+        self.flow: Flow = flow(program)
+
+    @property
+    def remembered(self) -> tuple[str, ...]:
+        """As the flow of its numbers shows."""
+        return self.flow.remembered
+
+    @cached_property
+    def registers(self) -> dict[str, Floats]:
+        """The registers that lines write."""
+        found: dict[str, Floats] = {}
+        for function in range(len(self.program.functions)):
+            written = {output for line in self.program.lines(function) for output in line.outputs}
+            memory = self.program.memory
+            for kind in "sivm":
+                for number in range(memory.count(kind)):
+                    if (kind, number) in written:
+                        name = register_text(kind, number, memory if function == 0 else None)
+                        prefix = f"f{function - 1}." if function else ""
+                        found[prefix + name] = self.trace.register(f"{kind}{number}", function)[:, 0]
+        return found
+
+    @cached_property
+    def calls(self) -> dict[str, NDArray[np.bool_]]:
+        """For each call of GetAction, by its text: in which steps it was done."""
+        lines = [
+            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
+        ]
+        return {f"{line.number + 1}: {line.text}": self.trace.calls[:, 0, k] for k, line in enumerate(lines)}
+
+    @cached_property
+    def observing(self) -> list[str]:
+        """By what the compared numbers depend on."""
+        names = list(self.calls)
+        lines = [
+            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
+        ]
+        conditions = [self._condition_sources(line.number) for line in lines]
+        return [name for name, sources in zip(names, conditions, strict=True) if OBSERVATION in sources]
+
+    def _condition_sources(self, number: int) -> frozenset[str]:
+        """What the two numbers that a call compares depend on, within a step."""
+        line = self.program.lines()[number]
+        compared = {("s", int(value)) for value in line.inputs[1:3]}
+        found: frozenset[str] = frozenset()
+        for register in compared:
+            for n in reversed(range(number)):
+                line = self.program.lines()[n]
+                if register in line.outputs:
+                    found |= self.flow.within[0, n]
+                    if not line.op.is_call:  # what a call writes may be what was there before
+                        break
+        return found
+
+
+class InsideNetwork(Inside):
+    """An episode of a network."""
+
+    def __init__(self, episode: Watched, network: Network) -> None:
+        super().__init__(episode)
+        self.network = network
+
+    @cached_property
+    def registers(self) -> dict[str, Floats]:
+        """The units of its layers."""
+        layers, actions = unfold(self.network, self.episode.observations), self.episode.actions
+        del layers["output"]
+        return {**layers, "action": actions[:, 0] if actions.shape[1] == 1 else actions}
+
+    @property
+    def remembered(self) -> tuple[str, ...]:
+        """Both numbers of the units of an LSTM; nothing, in a perceptron."""
+        return ("cell", "hidden") if self.network.architecture.kind == "lstm" else ()
+
+
+def look_inside(episode: Watched) -> Inside:
+    """An episode from inside."""
+    policy = episode.policy
+    return InsideNetwork(episode, policy) if isinstance(policy, Network) else InsideProgram(episode, policy)
 
 
 def period_of(values: Floats) -> Period | None:

@@ -29,6 +29,8 @@ from arz.tasks.task import Evaluation, Keys
 
 Floats = NDArray[np.float64]
 OBJECTIVES = ("return", "length")
+AS_IT_IS, CHANGING = "as it is", "changing"
+"""The names of tests."""
 NO_NETWORKS = "networks are for cartpole and quadruped: in other environments, evolve programs"
 MOST_NUMBERS = 1024
 """An observation or action with more numbers is not taken."""
@@ -69,9 +71,10 @@ class AnyEnvironment:
         if not 0 <= self.steps <= 10**9:
             raise ValueError(f"steps must be 0 to 1000000000, not {self.steps}")
         try:
-            json.dumps(self.env_options)
-        except TypeError:
-            raise ValueError(f"env_options must be made of numbers and texts, not {self.env_options!r}") from None
+            json.dumps(dict(self.env_options))
+        except (TypeError, ValueError):
+            said = f"a table of numbers and texts, such as {{g = 9.81}}, not {self.env_options!r}"
+            raise ValueError(f"env_options must be {said}") from None
         _ = self.changes
 
     @cached_property
@@ -131,14 +134,13 @@ class AnyEnvironment:
 
     def test_suite(self) -> dict[tuple[str, str], AnyEnvironment]:
         """As it is, and, if something changes, also without that."""
-        found = {(self.env, "as trained"): self}
-        if self.change:
-            found[self.env, "without change"] = replace(self, change="")
-        return found
+        if not self.change:
+            return {(self.env, AS_IT_IS): self}
+        return {(self.env, CHANGING): self, (self.env, "unchanged"): replace(self, change="")}
 
     def test_score(self, means: Mapping[tuple[str, str], float]) -> float | None:
         """The mean return."""
-        return means.get((self.env, "as trained"))
+        return means.get((self.env, CHANGING if self.change else AS_IT_IS))
 
     def rollout(self, programs: core.Batch | core.NetworkBatch, episodes: Keys, threads: int) -> Evaluation:
         """Runs every program through every episode, on so many processes; with one, in this one.
