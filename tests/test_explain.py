@@ -349,6 +349,9 @@ def test_periods() -> None:
     assert period_of(steps.astype(float)) is None
     assert period_of(np.random.default_rng(1).normal(size=400)) is None
     assert period_of(np.full(400, np.nan)) is None
+    swing = np.sin(2 * np.pi * steps / 40)
+    assert period_of(swing, usual=50.0) is not None
+    assert period_of(swing, usual=500.0) is None
     square = np.where(steps % 32 < 16, 1.0, 0.0)
     assert period_of(square).steps == pytest.approx(32, rel=0.02)  # type: ignore[union-attr]
 
@@ -415,7 +418,7 @@ def test_a_network_is_traced_and_not_explained(tmp_path: Path, capsys: pytest.Ca
     words = [str(tmp_path / "net.arz"), "--output", f"{tmp_path}/t"]
     assert main(["trace", *words, "--leg", "FL", "--break-step", "5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changes"] == [{"name": "FL breaks", "first": 5, "last": 5}]
-    assert {p.name for p in (tmp_path / "t").iterdir()} == {"registers.png", "actions.png", "trace.csv", "periods.csv"}
+    assert {p.name for p in (tmp_path / "t").iterdir()} == {"units.png", "actions.png", "trace.csv", "periods.csv"}
     assert main(["explain", str(tmp_path / "net.arz")]) == 2
     assert "arz trace take it" in capsys.readouterr().err
 

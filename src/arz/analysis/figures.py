@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ PARAMETER_COLOURS = {"force": ORANGE, "damping": GREEN, "track_angle": PURPLE, "
 
 DPI = 150
 WIDTH = 1590 / DPI
+TITLE_WIDTH = 95
+"""So many characters of a title fit on a line."""
 MOST_RESTARTS = 60
 MOST_ACTION = 3.0
 LIMIT = round(math.degrees(ANGLE_LIMIT), 6)
@@ -264,8 +267,10 @@ def new_figure(height: float, title: str) -> Figure:
     """An empty figure of the usual width."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
-    figure.suptitle(title, fontsize=14, parse_math=False)
+    lines = [part for line in title.split("\n") for part in textwrap.wrap(line, TITLE_WIDTH) or [""]]
+    more = 0.25 * (len(lines) - 1 - title.count("\n"))
+    figure = Figure(figsize=(WIDTH, height + more), dpi=DPI, layout="constrained")
+    figure.suptitle("\n".join(lines), fontsize=14, parse_math=False)
     return figure
 
 

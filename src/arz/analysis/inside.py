@@ -11,6 +11,7 @@ import numpy as np
 from arz.analysis.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, new_figure, plain
 from arz.explain.ablation import Ablation
 from arz.explain.traces import Inside
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.quadruped import LEGS, NUMBERS, Quadruped
 
 if TYPE_CHECKING:
@@ -20,9 +21,12 @@ CHANGE_COLOURS = (VERMILION, GREEN, PURPLE, ORANGE)
 COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK, GREY)
 LINES = (BLACK, ORANGE, SKY, GREEN, PURPLE)
 MOST_PANELS = 18
+MOST_ENTRIES = 6
+"""The entries of longer vectors are not named."""
 AROUND = 100
 """So many steps on either side of the change are shown closely."""
 MOST_NAME = 60
+CHOICE = "worth of each action:\nthe largest is done"
 
 
 def registers_figure(inside: Inside, title: str) -> Figure:
@@ -39,7 +43,8 @@ def registers_figure(inside: Inside, title: str) -> Figure:
     for panel, name in zip(panels, shown, strict=False):
         values = varying[name]
         many = values.ndim > 1
-        panel.plot(time, values, color=None if many else BLACK, linewidth=0.8 if many else 1.1, alpha=0.8)
+        label = [f"[{k}]" for k in range(values.shape[1])] if many and values.shape[1] <= MOST_ENTRIES else None
+        panel.plot(time, values, color=None if many else BLACK, linewidth=0.8 if many else 1.1, alpha=0.8, label=label)
         carried = " (remembered)" if name in remembered else ""
         found = [
             f"{of[name].steps * inside.seconds:.2f} {inside.unit} {phase}"
@@ -85,31 +90,40 @@ def calls_figure(inside: Inside, title: str) -> Figure:
 def actions_figure(inside: Inside, title: str) -> Figure:
     """The actions over the whole episode, and closely around the first change."""
     actions = inside.episode.actions
-    if isinstance(inside.episode.task, Quadruped):
+    task = inside.episode.task
+    is_robot, is_box = isinstance(task, Quadruped), not isinstance(task, AnyEnvironment) or task.about.is_box
+    if is_robot:
         groups = {leg: [3 * k + j for j in range(3)] for k, leg in enumerate(LEGS)}
         names = NUMBERS["joint_names"]
     else:
         groups, names = {"action": list(range(actions.shape[1]))}, [f"action[{k}]" for k in range(actions.shape[1])]
-    at = inside.first_change
+    at, most = inside.first_change, task.most_action
     figure = new_figure(1.3 + 1.6 * max(2, len(groups)), title)
     panels = figure.subplots(len(groups), 2 if at is not None else 1, squeeze=False, sharey="row")
     time = np.arange(inside.steps) * inside.seconds
     for row, (group, members) in enumerate(groups.items()):
         for column, panel in enumerate(panels[row]):
-            for colour, k in zip(cycle(LINES), members, strict=False):
-                panel.plot(time, actions[:, k], color=colour, linewidth=0.7 if column == 0 else 1.2)
+            for n, (colour, k) in enumerate(zip(cycle(LINES), members, strict=False)):
+                beneath = 0.8 * (len(members) - 1 - n) if len(members) <= len(LINES) else 0.0  # equal lines show all
+                panel.plot(time, actions[:, k], color=colour, linewidth=(0.7 if column == 0 else 1.2) + beneath)
+            if np.nanmax(np.abs(actions), initial=0.0) > most:
+                for limit in (-most, most):
+                    panel.axhline(limit, color=GREY, linestyle=":", linewidth=1.0)
             _mark(panel, inside, labels=row == 0 and column == 0)
             if column == 1 and at is not None:
                 panel.set_xlim((at - AROUND) * inside.seconds, (at + AROUND) * inside.seconds)
             plain(panel)
-        panels[row][0].set_ylabel(group if group == "action" else f"{group}: action (rad)")
+        panels[row][0].set_ylabel(f"{group}: action (rad)" if is_robot else "action" if is_box else CHOICE)
     for panel in panels[-1]:
         panel.set_xlabel(f"time ({inside.unit})")
     if at is not None:
         panels[0][1].set_title("around the first change", fontsize=10)
-    if actions.shape[1] > 1:
-        lines = [panels[0][0].plot([], [], color=colour)[0] for colour, _ in zip(cycle(LINES), names, strict=False)]
-        figure.legend(lines, names[: len(lines)], loc="outside lower center", ncols=5, frameon=False)
+    lines = [panels[0][0].plot([], [], color=colour)[0] for colour, _ in zip(cycle(LINES), names, strict=False)]
+    shown = dict(zip(names, lines, strict=False)) if actions.shape[1] > 1 else {}
+    if np.nanmax(np.abs(actions), initial=0.0) > most:
+        shown["what the motors take, at most"] = panels[0][0].plot([], [], color=GREY, linestyle=":")[0]
+    if shown:
+        figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=5, frameon=False)
     return figure
 
 

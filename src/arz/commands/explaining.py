@@ -91,7 +91,8 @@ def trace(options: argparse.Namespace) -> None:
     shown = policy if isinstance(policy, Network) else _simple(policy)
     seen = look_inside(_watched(shown, task, options.episode))
     title = f"{options.source}: {task.name}, test episode {options.episode}"
-    drawn = {"registers": inside.registers_figure, "actions": inside.actions_figure}
+    held = "registers" if isinstance(seen, InsideProgram) else "units"
+    drawn = {held: inside.registers_figure, "actions": inside.actions_figure}
     if seen.calls:
         drawn["calls"] = inside.calls_figure
     if seen.observing:

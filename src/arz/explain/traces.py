@@ -29,6 +29,8 @@ LEAST_PERIODS = 3
 """A period is told if it fits this often into the time that is looked at,"""
 LEAST_LIKENESS = 0.3
 """and if the register is at least so much (1: fully) like itself, one period later."""
+LEAST_MOVEMENT = 0.01
+"""What moves less than this share of its movement in the whole episode has settled."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Inside(ABC):
         if count > 1:
             scalars |= {f"action[{k}]": self.episode.actions[:, k] for k in range(count)}
         for name, values in scalars.items():
-            period = period_of(values[first:last])
+            period = period_of(values[first:last], float(np.ptp(values)))
             if period is not None:
                 found[name] = period
         return found
@@ -262,13 +264,19 @@ def look_inside(episode: Watched) -> Inside:
     return InsideNetwork(episode, policy) if isinstance(policy, Network) else InsideProgram(episode, policy)
 
 
-def period_of(values: Floats) -> Period | None:
-    """The period of a signal, by its autocorrelation; None if it has none, or does not move."""
+def period_of(values: Floats, usual: float = 0.0) -> Period | None:
+    """The period of a signal, by its autocorrelation; None if it has none, or hardly moves.
+
+    Args:
+        values: the signal.
+        usual: how far it moves at other times: a hundredth of that does not count as a movement.
+    """
     steps = len(values)
     if steps < 3 * LEAST_PERIODS or not np.all(np.isfinite(values)):
         return None
     centred = values - values.mean()
-    if np.max(np.abs(centred)) <= 1e-9 * max(1.0, float(np.max(np.abs(values)))):
+    least = max(1e-9, 1e-9 * float(np.max(np.abs(values))), LEAST_MOVEMENT * usual)
+    if np.max(np.abs(centred)) <= least or not np.isfinite(usual):
         return None
     likeness = _autocorrelation(centred)[: steps // LEAST_PERIODS + 1]
     below = np.flatnonzero(likeness < 0)
