@@ -116,6 +116,15 @@ class Op:
         )
 
     @cached_property
+    def uses(self) -> tuple[bool, ...]:
+        """Of each input, whether its value matters: in `len(v)` it does not."""
+        if self.is_call:
+            return (True,) * len(self.inputs)
+        formulas = " ".join((self.element, self.sum, self.spread, *self.place))
+        letters = INPUT_LETTERS[: len(self.inputs)]
+        return tuple(re.search(rf"\b{letter}\b", formulas) is not None for letter in letters)
+
+    @cached_property
     def terms(self) -> str:
         """The letters that the sums run over: "", "k" or "kl"."""
         used = set(re.findall(r"\b[kl]\b", self.sum))

@@ -89,6 +89,12 @@ def readable(program: Program) -> Simplified:
     return Simplified(_rename(after), Guarantee.EXACT, removed=lines, folded=folded)
 
 
+def with_own_names(program: Program) -> Program:
+    """The readable form; the program itself, with the names that it has, where no line goes or changes."""
+    simple = readable(program)
+    return simple.program if simple.removed or simple.folded else program
+
+
 # ---- constant folding ----
 
 

@@ -194,7 +194,9 @@ def ablation_figure(found: Ablation, title: str) -> Figure:
     panel.text(found.score, -0.9, f"the whole program: {found.score:.0f} ", ha="right", va="bottom", fontsize=9)
     panel.set_yticks(range(len(names)), shown, fontsize=8, family="monospace")
     panel.set_ylim(len(names) - 0.4, -0.6)
-    panel.set_xlabel("mean return without it (blue: a line, orange: a register held at its start, green: a function)")
+    panel.set_xlabel(
+        "mean return without it (blue: a line, orange: a register that forgets from step to step, green: a function)"
+    )
     plain(panel)
     panel.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     return figure

@@ -33,7 +33,7 @@ from arz.explain.traces import Inside, InsideProgram, look_inside
 from arz.network import Network
 from arz.program import Program
 from arz.runs.store import is_run
-from arz.simplify import readable
+from arz.simplify import Guarantee, with_own_names
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import STATE, Quadruped
 from arz.watch import Watched, watch
@@ -51,7 +51,7 @@ def explain(options: argparse.Namespace) -> None:
     policy, task = policy_and_task(options)
     program = _program(options.source, policy)
     folder = _folder(options, "explain")
-    simple = _simple(program)
+    simple = with_own_names(program)
     found = flow(simple)
     reading, why = _reading(simple, without_foreign_code(options, task), options.episode)
     said = words.sentences(found, reading, why)
@@ -72,7 +72,7 @@ def explain(options: argparse.Namespace) -> None:
     if options.json:
         print_json(_everything(found, reading, said))
         return
-    print(f"# {options.source}, for reading. {readable(program).guarantee}\n")
+    print(f"# {options.source}, for reading. {Guarantee.EXACT}\n")
     print(found.listing())
     rows = [[name, str(parameters), str(flops)] for name, parameters, flops in words.costs(simple)]
     terminal.console().print(terminal.table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",)))
@@ -88,7 +88,7 @@ def trace(options: argparse.Namespace) -> None:
     folder = _folder(options, "trace")
     if folder is None:
         raise ValueError("say where to write the trace: --output FOLDER")
-    shown = policy if isinstance(policy, Network) else _simple(policy)
+    shown = policy if isinstance(policy, Network) else with_own_names(policy)
     seen = look_inside(_watched(shown, task, options.episode))
     title = f"{options.source}: {task.name}, test episode {options.episode}"
     held = "registers" if isinstance(seen, InsideProgram) else "units"
@@ -165,12 +165,6 @@ def _program(source: str, policy: Program | Network) -> Program:
     if isinstance(policy, Network):
         raise ValueError(f"{source} is a network, whose parts say nothing: arz show and arz trace take it")
     return policy
-
-
-def _simple(program: Program) -> Program:
-    """The readable form; the program itself, with its own names, if there is nothing to simplify."""
-    simple = readable(program)
-    return simple.program if simple.removed or simple.folded else program
 
 
 def _folder(options: argparse.Namespace, name: str) -> Path | None:

@@ -1,25 +1,28 @@
 """What each part of a program is worth: its score without that part, over test episodes.
 
-A line is left out; a register is held at its start value, which means that no line writes it; a CADF is never called.
-`smallest` leaves out one line after the other, always the one that matters least, as long as the score stays near the
-whole program's. It chooses with other episodes than those that scores are told for.
+A line is left out; a register that remembers forgets: it begins every step (in a CADF, every call) as it began the
+episode; a CADF is never called. `smallest` leaves out one line after the other, always the one whose loss leaves the
+shortest program, of these the best, as long as the score stays near the whole program's. It chooses with other
+episodes than those that scores are told for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arz.evaluate import TEST_SEED, evaluate, fresh_episodes
 from arz.explain.flow import LAST_ACTION, flow
-from arz.ops import OP
+from arz.ops import CALL_ARGUMENTS, OP
 from arz.program import NONE, Batch, Instruction, Program, last_written
-from arz.simplify import readable
+from arz.simplify import readable, with_own_names
 from arz.tasks.status import Status
 from arz.tasks.task import Task
-from arz.text import line_text, register_number
+from arz.text import KIND_PLURALS, line_text, register_number
 
 CHOOSING_SEED = TEST_SEED + 1
 """The episodes with which `smallest` chooses."""
@@ -55,15 +58,18 @@ class Ablation:
 
 
 def ablate(program: Program, task: Task, *, episodes: int = 100, threads: int | None = None) -> Ablation:
-    """Scores the program without each of its lines, remembering registers and CADFs."""
-    whole = readable(program).program
-    parts = [("line", _text(whole, k, n), k, _without(whole, k, n)) for k, n in _places(whole)]
-    found_flow = flow(whole)
-    parts += [("register", name, 0, _frozen(whole, name)) for name in found_flow.remembered]
-    if found_flow.depends(LAST_ACTION) and (made := _forgetting_action(whole)) is not None:
-        parts.append(("register", LAST_ACTION, 0, made))
-    parts += [("function", f"f{k}", k + 1, _uncalled(whole, k)) for k in range(whole.cadfs)]
-    batch = Batch.pack([whole, *(made for *_, made in parts)])
+    """Scores the program without each of its lines, remembering registers and CADFs.
+
+    Raises:
+        ValueError: the program has as many registers as a memory can have, and none can be spared.
+    """
+    whole = with_own_names(program)
+    roomy, found_flow = _with_spare(whole), flow(whole)
+    remembered = [*found_flow.remembered, *([LAST_ACTION] if found_flow.depends(LAST_ACTION) else [])]
+    parts = [("line", _text(whole, k, n), k, _without(roomy, k, n)) for k, n in _places(whole)]
+    parts += [("register", name, 0, _forgetting(roomy, name)) for name in remembered]
+    parts += [("function", f"f{k}", k + 1, _uncalled(roomy, k)) for k in range(whole.cadfs)]
+    batch = Batch.pack([roomy, *(made for *_, made in parts)])
     found = evaluate(batch, task, fresh_episodes(episodes), threads=threads)
     completed = found.share(Status.COMPLETED)
     scored = [
@@ -93,7 +99,7 @@ def smallest(
     threads: int | None = None,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Smaller:
-    """Leaves out lines, always the one that matters least, while the score is near that of the whole program.
+    """Leaves out lines, always so that the shortest program is left, while the score is near that of the whole one.
 
     Args:
         program: which.
@@ -103,7 +109,7 @@ def smallest(
         threads: how many to use, all by default.
         on_round: is told the number of lines left, and the score, after each round.
     """
-    whole = present = readable(program).program
+    whole = present = with_own_names(program)
     keys = fresh_episodes(episodes, seed=CHOOSING_SEED)
     goal = float(evaluate(whole, task, keys, threads=threads).mean[0])
     goal -= tolerance * abs(goal)
@@ -138,19 +144,23 @@ def _changed(program: Program, change: Callable[[int, int, Instruction], Instruc
         [new for number, line in enumerate(program.lines(k)) if (new := change(k, number, line)) is not None]
         for k in range(len(program.functions))
     ]
+    return _built(program, bodies, program.image)
+
+
+def _built(program: Program, bodies: list[list[Instruction]], image: NDArray[np.float64]) -> Program:
+    """A program of these lines, whose CADFs return the same registers as those of another."""
     for function in range(1, len(bodies)):
         before, after = program.returns(function), last_written(bodies[function])
         for kind, wanted, found in zip("svi", before, after, strict=True):
-            if wanted != found:
-                bodies[function].append(_same(kind, wanted))
-    return Program.build(program.memory, bodies[0], bodies[1:], program.image)
+            if wanted != found:  # a register that is copied to itself counts as written
+                bodies[function].append(_copy(kind, wanted, wanted))
+    return Program.build(program.memory, bodies[0], bodies[1:], image)
 
 
-def _same(kind: str, number: int) -> Instruction:
-    """A line that leaves a register as it is, and counts as writing it."""
+def _copy(kind: str, source: int, target: int) -> Instruction:
     if kind == "s":
-        return Instruction(OP["scalar_scale"], (number, number), (1.0,))
-    return Instruction(OP["vector_copy" if kind == "v" else "index_copy"], (number, number))
+        return Instruction(OP["scalar_scale"], (target, source), (1.0,))
+    return Instruction(OP[{"v": "vector_copy", "m": "matrix_copy", "i": "index_copy"}[kind]], (target, source))
 
 
 def _without(program: Program, function: int, number: int) -> Program:
@@ -161,33 +171,47 @@ def _uncalled(program: Program, cadf: int) -> Program:
     return _changed(program, lambda k, n, line: None if line.op.is_call and int(line.inputs[0]) == cadf else line)
 
 
-def _frozen(program: Program, name: str) -> Program:
-    """The program in which no line writes a register; calls hand nothing back to it."""
+def _with_spare(program: Program) -> Program:
+    """The same with one more register of each kind, the last, which no line uses.
+
+    Raises:
+        ValueError: a memory has no room for more.
+    """
+    memory = program.memory
+    more: dict[str, Any] = {p: memory.count(k) + 1 for k, p in KIND_PLURALS.items() if memory.count(k)}
+    wider = replace(memory, **more)
+    image = np.zeros(wider.image_size)
+    for kind in "svm":
+        for number in range(memory.count(kind)):
+            image[wider.image_slice(kind, number)] = program.start(kind, number).ravel()
+    return Program.build(wider, program.lines(), [program.lines(k) for k in range(1, len(program.functions))], image)
+
+
+def _forgetting(program: Program, name: str) -> Program:
+    """A program `_with_spare`, in which a register begins every step, of a CADF every call, as it began the episode.
+
+    The spare register holds what that is. What a call passes to a CADF it still gets.
+    """
     prefix, _, register = name.rpartition(".")
     function = int(prefix[1:]) + 1 if prefix else 0
-    target = register_number(register, program.memory if function == 0 else None)
+    memory, image = program.memory, np.array(program.image)
+    target = memory.action if name == LAST_ACTION else register_number(register, memory if function == 0 else None)
+    assert target is not None
+    kind, number = target
+    spare = memory.count(kind) - 1
+    if function == 0 and kind != "i":
+        image[memory.image_slice(kind, spare)] = program.start(kind, number).ravel()
+    bodies = [program.lines(k) for k in range(len(program.functions))]
+    if function and (kind, number) in CALL_ARGUMENTS:
+        bodies[0] = [_passing(line, function, (kind, number), spare) for line in bodies[0]]
+    else:
+        bodies[function].insert(0, _copy(kind, spare, number))
+    return _built(program, bodies, image)
 
-    def change(k: int, _: int, line: Instruction) -> Instruction | None:
-        if k != function or target not in line.outputs:
-            return line
-        if not line.op.is_call:
-            return None
-        blank = [NONE if output == target else output[1] for output in line.outputs]
-        return replace(line, args=(*blank, *line.args[len(blank) :]))
 
-    return _changed(program, change)
-
-
-def _forgetting_action(program: Program) -> Program | None:
-    """The program that begins each step with the action of the start; None where no line can say that."""
-    kind, number = program.memory.action
-    start = program.start(kind, number)
-    if kind == "v" and np.any(start != 0):
-        return None
-    first = (
-        Instruction(OP["scalar_set"], (number,), (float(start),))
-        if kind == "s"
-        else Instruction(OP["vector_zero"], (number,))
-    )
-    others = [program.lines(k) for k in range(1, len(program.functions))]
-    return Program.build(program.memory, [first, *program.lines()], others, program.image)
+def _passing(line: Instruction, function: int, register: tuple[str, int], spare: int) -> Instruction:
+    """A call of the function that passes the spare register where it passed nothing; other lines as they are."""
+    place = len(line.outputs) + 1 + CALL_ARGUMENTS.index(register)
+    if not line.op.is_call or int(line.inputs[0]) != function - 1 or line.args[place] != NONE:
+        return line
+    return replace(line, args=(*line.args[:place], spare, *line.args[place + 1 :]))

@@ -11,6 +11,8 @@ from arz.program import NONE, Instruction, Program
 from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, line_text, register_text, start_lines
 
 Register = tuple[str, int]
+Place = tuple[int, int]
+"""The number of a function, and of a line in it."""
 WIDEST = 110
 """Longer rows of start values are cut."""
 MOST_NAMES = 6
@@ -51,22 +53,22 @@ class Flow:
     def within(self) -> dict[tuple[int, int], frozenset[str]]:
         """For each line, all that it depends on within a step, directly or by way of other lines and conditions."""
         found = {place: line.sources for place, line in self.by_place.items()}
-        return self._closure(found, lambda line: line.uses | line.conditions)
+        return self._closure(found, {place: line.uses | line.conditions for place, line in self.by_place.items()})
 
     @cached_property
     def over_time(self) -> dict[tuple[int, int], frozenset[str]]:
         """The same, also by way of what is remembered from step to step."""
         found = {place: line.sources for place, line in self.by_place.items()}
-        return self._closure(found, lambda line: line.uses | line.conditions | line.carries)
+        before = {place: line.uses | line.conditions | line.carries for place, line in self.by_place.items()}
+        return self._closure(found, before)
 
+    @staticmethod
     def _closure(
-        self, found: dict[tuple[int, int], frozenset[str]], before: object
-    ) -> dict[tuple[int, int], frozenset[str]]:
+        found: dict[Place, frozenset[str]], before: dict[Place, frozenset[Place]]
+    ) -> dict[Place, frozenset[str]]:
+        """All that can be reached backwards."""
         while True:
-            after = {
-                place: own.union(*(found[used] for used in before(self.by_place[place])))  # type: ignore[operator]
-                for place, own in found.items()
-            }
+            after = {place: own.union(*(found[used] for used in before[place])) for place, own in found.items()}
             if after == found:
                 return found
             found = after
@@ -78,14 +80,6 @@ class Flow:
             source.removeprefix("memory of ") for line in self.lines for source in line.sources if "memory of" in source
         }
         return tuple(sorted(names, key=_order))
-
-    @cached_property
-    def constants(self) -> tuple[str, ...]:
-        """The registers of GetAction that are read and never written."""
-        written = {register for line in self.program.lines() for register in line.outputs}
-        read = {register for line in self.program.lines() for register in _reads(line)}
-        world = {("v", 1), self.program.memory.action}
-        return tuple(sorted((f"{k}{n}" for k, n in read - written - world if k != "i"), key=_order))
 
     @property
     def acting(self) -> list[Line]:
@@ -110,26 +104,48 @@ class Flow:
         found = self.over_time if over_time else self.within
         return any(source in found[line.function, line.number] for line in self.acting)
 
-    @cached_property
-    def conditional(self) -> list[Line]:
-        """The calls whose condition depends on something that varies, in the order of the program."""
-        return [line for line in self.lines if self._is_call(line) and self.over_time[line.function, line.number]]
+    @property
+    def calls(self) -> list[Line]:
+        """The calls of CADFs, in the order of the program."""
+        code = self.program.lines()
+        return [line for line in self.lines if line.function == 0 and code[line.number].op.is_call]
 
-    def _is_call(self, line: Line) -> bool:
-        return line.function == 0 and self.program.lines()[line.number].op.is_call
+    def condition_sources(self, call: Line) -> frozenset[str]:
+        """What lines of the same step brought into the two numbers that a call compares."""
+        code = self.program.lines()
+        first, second = (("s", int(value)) for value in code[call.number].inputs[1:3])
+        found: frozenset[str] = frozenset()
+        for register in {first, second} if first != second else ():  # a number is never less than itself
+            for n in reversed(range(call.number)):
+                if register in code[n].outputs:
+                    found |= self.within[0, n]
+                    if not _keeps(code[n]):
+                        break
+        return found
 
     def listing(self) -> str:
         """The program with a remark behind each line: what it depends on within a step."""
-        start = [line for line in start_lines(self.program) if not line.startswith(" " * 8)]
+        whole = start_lines(self.program)
+        start = [line for line in whole if not line.startswith(" " * 8)]
         start = [line if len(line) <= WIDEST else f"{line[: WIDEST - 4]} ..." for line in start]
-        blocks = ["\n".join(["def StartEpisode():", *start])] if start else []
+        note = (
+            []
+            if start == whole
+            else ["    # ... long rows and further rows of matrices are left out: arz show has all."]
+        )
+        blocks = ["\n".join(["def StartEpisode():", *start, *note])] if start else []
         for function in (*range(1, len(self.program.functions)), 0):
             head = f"def f{function - 1}({ARGUMENTS}):" if function else f"def GetAction({GET_ACTION_ARGUMENTS}):"
             own = [line for line in self.lines if line.function == function]
             width = max((len(line.text) for line in own), default=0)
             body = [f"    {line.text:<{width}}  # {self.remark(line)}" for line in own]
-            blocks.append("\n".join([head, *body]))
+            blocks.append("\n".join([head, *body, f"    return {self._returned(function)}"]))
         return "\n\n".join(blocks) + "\n"
+
+    def _returned(self, function: int) -> str:
+        if not function:
+            return "action"
+        return ", ".join(f"{kind}{n}" for kind, n in zip("svi", self.program.returns(function), strict=True))
 
     def remark(self, line: Line) -> str:
         """What a line depends on, in a few words."""
@@ -253,8 +269,8 @@ class _Body:
 
 def _reads(line: Instruction) -> list[Register]:
     """The registers that a line reads; one that it changes in part is not among them."""
-    pairs = zip(line.op.inputs, line.inputs, strict=True)
-    return [(kind, int(value)) for kind, value in pairs if kind in "svmi" and value != NONE]
+    pairs = zip(line.op.inputs, line.inputs, line.op.uses, strict=True)
+    return [(kind, int(value)) for kind, value, is_used in pairs if kind in "svmi" and is_used and value != NONE]
 
 
 def _written(line: Instruction) -> list[Register]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.explain.flow import OBSERVATION, Flow, flow
+from arz.explain.flow import OBSERVATION, Flow, Line, flow
 from arz.network import Network, unfold
 from arz.program import Program
 from arz.tasks.cartpole import STEP as CARTPOLE_STEP
@@ -207,35 +207,17 @@ class InsideProgram(Inside):
 
     @cached_property
     def calls(self) -> dict[str, NDArray[np.bool_]]:
-        """For each call of GetAction, by its text: in which steps it was done."""
-        lines = [
-            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
-        ]
-        return {f"{line.number + 1}: {line.text}": self.trace.calls[:, 0, k] for k, line in enumerate(lines)}
+        """For each call of GetAction, by its number and text: in which steps it was done."""
+        return {_call_name(line): self.trace.calls[:, 0, k] for k, line in enumerate(self.flow.calls)}
 
     @cached_property
     def observing(self) -> list[str]:
         """By what the compared numbers depend on."""
-        names = list(self.calls)
-        lines = [
-            line for line in self.flow.lines if line.function == 0 and self.program.lines()[line.number].op.is_call
-        ]
-        conditions = [self._condition_sources(line.number) for line in lines]
-        return [name for name, sources in zip(names, conditions, strict=True) if OBSERVATION in sources]
+        return [_call_name(line) for line in self.flow.calls if OBSERVATION in self.flow.condition_sources(line)]
 
-    def _condition_sources(self, number: int) -> frozenset[str]:
-        """What the two numbers that a call compares depend on, within a step."""
-        line = self.program.lines()[number]
-        compared = {("s", int(value)) for value in line.inputs[1:3]}
-        found: frozenset[str] = frozenset()
-        for register in compared:
-            for n in reversed(range(number)):
-                line = self.program.lines()[n]
-                if register in line.outputs:
-                    found |= self.flow.within[0, n]
-                    if not line.op.is_call:  # what a call writes may be what was there before
-                        break
-        return found
+
+def _call_name(line: Line) -> str:
+    return f"{line.number + 1}: {line.text}"
 
 
 class InsideNetwork(Inside):
