@@ -208,7 +208,41 @@ def test_what_settles_counts_as_constant_on_the_path() -> None:
     assert found.is_on_path
     assert found.errors is not None
     assert np.max(np.abs(found.errors)) < 1e-12
-    assert "On the path of the episode" in " ".join(sentences(flow(program), found))
+    assert "every step of it is that of a linear filter with 1 number of state" in " ".join(
+        sentences(flow(program), found)
+    )
+
+
+def test_a_state_that_the_action_shows_a_step_later_counts() -> None:
+    """One step ahead the action is right, whatever the filter thinks of the state: it must be checked too."""
+    seen = np.random.default_rng(2).normal(size=(60, 1, 2))
+    for bend in ("abs", "sin"):
+        program = parsed(f"    action = s5 + s6\n    s6 = sum(obs)\n    s5 = {bend}(s6)\n")
+        found = read(program, arz.trace(program, seen))
+        said = " ".join(sentences(flow(program), found))
+        assert found.errors is not None
+        assert np.max(np.abs(found.errors)) < 1e-12
+        assert found.state_error > 0.1
+        assert "every step of it" not in said
+        assert "It is not linear" in said
+        assert "Nor is a linear filter" in said
+
+
+def test_the_last_action_is_part_of_the_closed_form() -> None:
+    program = Program.load(PAPER)
+    found = read(program).closed
+    response = found.kernel(60)
+    seen = np.zeros((60, 4, 4))
+    seen[0] = np.eye(4)  # one lane for each entry that is seen once
+    assert np.allclose(machine.execute(program, seen)[:, :, 0], response[:, 0], atol=1e-12)
+    stays = machine.execute(program, np.ones((2000, 1, 1)) * np.eye(4))
+    assert found.total is not None
+    assert np.allclose(stays[-1, :, 0], found.total[0], rtol=1e-6)
+    said = " ".join(sentences(flow(program), read(program)))
+    assert "a linear filter with 3 numbers of state of the observation and its last action" in said
+    assert "0.974: fades to half in" in said
+    only = parsed("    action = sum(obs)\n")
+    assert "exactly a linear function of the observation." in " ".join(sentences(flow(only), read(only)))
 
 
 def test_stateless_programs_have_no_state() -> None:
@@ -469,8 +503,8 @@ def test_the_commands_write_pages_figures_and_tables(tmp_path: Path, capsys: pyt
     source = str(PAPER)
     assert main(["explain", source, "--output", f"{tmp_path}/e"]) == 0
     said = capsys.readouterr().out
-    assert "It is exactly a linear filter" in said
-    assert "0.971: fades to half in 23.8 steps" in said
+    assert "It is exactly a linear filter with 3 numbers of state" in said
+    assert "0.974: fades to half in 26.4 steps" in said
     page = (tmp_path / "e" / "explain.md").read_text()
     assert "| s2 | 0 | 0.082 | -0.594 |" in page
     assert {path.name for path in (tmp_path / "e").iterdir()} == {"explain.md", "flow.svg", "kernel.png"}

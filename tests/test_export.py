@@ -243,6 +243,11 @@ def test_the_command_writes_files_that_check_themselves(tmp_path: Path, capsys: 
         command = command.replace("-o check && ./check", f"-o {tmp_path}/check && {tmp_path}/check")
         done = subprocess.run(re.sub(r"^python", sys.executable, command), shell=True, capture_output=True, text=True)
         assert done.stdout == f"pole: {MOST_STEPS} steps equal those of arz bit for bit\n"
+        text = path.read_text()
+        assert "actions are clipped to -1 ... 1." in text
+        if language == "c":  # what stands in the file is right too
+            (own,) = re.findall(r"cc -std.*check", text)
+            assert own == "cc -std=c99 -ffp-contract=off -DPOLE_MAIN -x c FILE -lm -o check && ./check"
         assert main(["export", source, "--to", language, "--output", str(path)]) == 2
         assert "exists already" in capsys.readouterr().err
     assert main(["export", source, "--to", "c"]) == 0

@@ -212,8 +212,8 @@ DOORS: dict[str, set[str]] = {
     "commands.explaining": {"analysis", "analysis.film", "commands.common", "evaluate", "explain", "explain.ablation"}
     | {"explain.diagram", "explain.flow", "explain.linear", "explain.traces", "network", "program", "runs.store"}
     | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "watch"},
-    "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.python", "network", "program"}
-    | {"tasks.cartpole", "tasks.quadruped", "watch"},
+    "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
+    | {"network", "program", "tasks.any_environment", "watch"},
     "commands.trying": {
         "watch",
         "tasks.any_environment",

@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from arz import terminal
 from arz.analysis import figures, inside
 from arz.analysis.film import whole_file
@@ -28,7 +30,7 @@ from arz.explain.ablation import Ablation, Smaller, smallest
 from arz.explain.ablation import ablate as ablated
 from arz.explain.diagram import diagram
 from arz.explain.flow import Flow, flow
-from arz.explain.linear import Reading, read
+from arz.explain.linear import NotAffineError, Reading, read
 from arz.explain.traces import Inside, InsideProgram, look_inside
 from arz.network import Network
 from arz.program import Program
@@ -53,20 +55,16 @@ def explain(options: argparse.Namespace) -> None:
     folder = _folder(options, "explain")
     simple = with_own_names(program)
     found = flow(simple)
-    reading, why = _reading(simple, without_foreign_code(options, task), options.episode)
-    said = words.sentences(found, reading, why)
+    watched = without_foreign_code(options, task)
+    reading, why = _reading(simple, watched, options.episode)
+    said = words.sentences(found, reading, why, _where(watched, options.episode))
     names = _names(task)
     title = f"{options.source}: how its numbers flow"
     if folder is not None:
         _write(folder, "flow.svg", diagram(found, title))
-        if reading is not None and _is_telling(reading):
-            labels = [
-                *(names or reading.inputs[: simple.memory.observations]),
-                *reading.inputs[-len(reading.A) :],
-            ]
-            figure = inside.kernel_figure(
-                reading.kernel(KERNEL_STEPS), labels, f"{options.source}: how inputs count later"
-            )
+        if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
+            kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
+            figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
             figures.save(figure, folder / "kernel.png")
         _write(folder, "explain.md", _page(options.source, found, reading, said, names, folder))
     if options.json:
@@ -201,22 +199,31 @@ def _names(task: Known | None) -> tuple[str, ...] | None:
 def _reading(program: Program, task: Known | None, episode: int) -> tuple[Reading | None, str]:
     """The program as a filter, near the path of a test episode, if it has to be; or why there is none."""
     try:
-        found = read(program)
+        return read(program), ""
+    except NotAffineError:
+        if task is None:
+            return (
+                None,
+                "it is not linear everywhere, and in which environment it could be watched is not known (--env)",
+            )
     except ValueError as error:
-        if task is None or "not affine" not in str(error):
-            return None, str(error)
-    else:
-        return found, ""
+        return None, str(error)
     try:
         return read(program, _watched(program, task, episode).trace), ""
     except ValueError as error:
         return None, str(error)
 
 
-def _is_telling(reading: Reading) -> bool:
-    """Whether the filter says something about the program, and is small enough to look at."""
-    is_small = max(len(reading.state), len(reading.inputs)) <= MOST_SHOWN
-    return is_small and (reading.is_exact or words.error_of(reading) < 0.1 * words.spread_of(reading))
+def _where(task: Known | None, episode: int) -> str:
+    """The episode that was looked at."""
+    return f"test episode {episode} of {'cartpole, ' if isinstance(task, Cartpole) else ''}{task.name if task else ''}"
+
+
+def _is_shown(reading: Reading | None) -> bool:
+    """Whether a filter says something about the program, and is small enough to look at."""
+    return (
+        reading is not None and max(len(reading.state), len(reading.inputs)) <= MOST_SHOWN and words.is_telling(reading)
+    )
 
 
 def _page(
@@ -231,10 +238,10 @@ def _page(
         "![How its numbers flow](flow.svg)\n",
         f"## Cost\n\n| | parameters | FLOPs per step |\n|---|---:|---:|\n{rows}",
     ]
-    if reading is not None and _is_telling(reading):
+    if reading is not None and _is_shown(reading):
         kind = "exact" if reading.is_exact else "near the path of one episode"
         parts += [f"## As a linear filter ({kind})\n", words.matrices(reading, names), words.sum_form(reading, names)]
-        parts.append("![How inputs count later](kernel.png)\n" if (folder / "kernel.png").exists() else "")
+        parts.append("![How what it sees counts later](kernel.png)\n" if (folder / "kernel.png").exists() else "")
     return "\n".join(parts)
 
 
@@ -270,7 +277,8 @@ def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[s
             "inputs": reading.inputs,
             **matrices,
             "eigenvalues": values,
-            "error": words.error_of(reading),
+            "error": words.rms(reading.errors),
+            "free error": words.rms(reading.free_errors),
         }
     return about
 

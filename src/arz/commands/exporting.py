@@ -12,9 +12,11 @@ from arz.commands.common import Known, policy_and_task, refuse_existing, without
 from arz.evaluate import fresh_episodes
 from arz.export import LANGUAGES
 from arz.export.c import to_c
+from arz.export.parts import Taken
 from arz.export.python import to_python
 from arz.network import Network
 from arz.program import Program
+from arz.tasks.any_environment import AnyEnvironment
 from arz.watch import watch
 
 EXPORTERS = dict(zip(LANGUAGES, (to_python, to_c), strict=True))
@@ -26,8 +28,8 @@ def export(options: argparse.Namespace) -> None:
     policy, task = policy_and_task(options)
     if isinstance(policy, Network):
         raise ValueError(f"{options.source} is a network, and only programs can be exported")
-    seen = _seen(policy, without_foreign_code(options, task))
-    text = EXPORTERS[options.to](policy, name=options.name, observations=seen)
+    known = without_foreign_code(options, task)
+    text = EXPORTERS[options.to](policy, name=options.name, observations=_seen(policy, known), taken=_taken(known))
     if not options.output:
         print(text, end="")
         return
@@ -43,3 +45,16 @@ def export(options: argparse.Namespace) -> None:
 def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:
     """What the program sees in a test episode of its task, for test vectors."""
     return None if task is None else watch(policy, task, int(fresh_episodes(1)[0])).observations
+
+
+def _taken(task: Known | None) -> Taken:
+    """What the task does with actions."""
+    if task is None:
+        return Taken()
+    if not isinstance(task, AnyEnvironment):
+        return Taken(-task.most_action, task.most_action)
+    about = task.about
+    if not about.is_box:
+        return Taken(is_choice=True)
+    is_even = np.all(about.low == about.low[0]) and np.all(about.high == about.high[0])
+    return Taken(float(about.low[0]), float(about.high[0])) if is_even else Taken()

@@ -11,7 +11,9 @@ over the episode is measured.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,10 @@ SETTLING = 3
 """After so many steps a number may have settled."""
 MAX_VARIABLES = 4000
 """A program with more numbers in its memory is not read."""
+
+
+class NotAffineError(ValueError):
+    """A program that is a filter only near the path of an episode, if at all."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,10 @@ class Reading:
     errors: Floats | None = None
     """If an episode was given: how far the filter's actions are off, one step ahead, from the program's own memory
     [step, action]; without the first steps, if something had to settle."""
+    state_error: float = math.inf
+    """How far its state is off at the most, one step ahead, as a share of the largest value of each number."""
+    free_errors: Floats | None = None
+    """How far its actions are off when it goes through these steps on its own, with its own state and last action."""
     actions: Floats | None = None
     """The actions in these steps."""
 
@@ -92,18 +102,28 @@ class Reading:
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Of U, the largest first; none if U is not finite."""
-        has_some = len(self.U) and np.all(np.isfinite(self.U))
-        return _sorted(np.linalg.eigvals(self.U)) if has_some else np.zeros(0, np.complex128)
+        return _eigenvalues(self.U)
 
     @property
-    def closed_eigenvalues(self) -> NDArray[np.complex128]:
-        """With the last action as part of the state: how a disturbance inside the policy dies away by itself."""
-        actions = len(self.A)
-        observed = self.P.shape[1] - actions
-        of_action = self.P[:, observed:]
-        top = np.hstack([self.U, of_action])
-        bottom = np.hstack([self.A @ self.U, self.A @ of_action + self.W[:, observed:]])
-        return _sorted(np.linalg.eigvals(np.vstack([top, bottom])))
+    def observed(self) -> int:
+        """How many of the inputs are entries of the observation."""
+        return len(self.inputs) - len(self.A)
+
+    @property
+    def uses_last_action(self) -> bool:
+        """Whether the last action matters."""
+        return bool(np.any(self.P[:, self.observed :] != 0) or np.any(self.W[:, self.observed :] != 0))
+
+    @cached_property
+    def closed(self) -> Closed:
+        """The same with the last action as part of the state, which it is: nobody else sets it."""
+        seen, last = np.split(self.P, [self.observed], axis=1)
+        seen_now, last_now = np.split(self.W, [self.observed], axis=1)
+        return Closed(
+            np.block([[self.U, last], [self.A @ self.U, self.A @ last + last_now]]),
+            np.vstack([seen, self.A @ seen + seen_now]),
+            len(self.A),
+        )
 
     @property
     def first_action(self) -> Floats:
@@ -114,7 +134,8 @@ class Reading:
     def kernel(self, lags: int) -> Floats:
         """How an input counts for the action, so many steps later: [lag, action, input].
 
-        The sum form: action(n) = sum over i of kernel(n - i) s(i), and what is left of the start.
+        The paper's sum form, in which the last action is an input: action(n) = sum over i of kernel(n - i) s(i), and
+        what the start and the constants add.
         """
         found, power = [], self.P
         for lag in range(lags):
@@ -122,9 +143,9 @@ class Reading:
             power = self.U @ power
         return np.array(found)
 
-    def predict(self, observations: Floats) -> Floats:
-        """The actions of the filter [step, action] for observations [step, entry], from its own start."""
-        state, action = self.start.copy(), self.first_action
+    def predict(self, observations: Floats, state: Floats | None = None, action: Floats | None = None) -> Floats:
+        """The actions of the filter [step, action] for observations [step, entry], from its start or from elsewhere."""
+        state, action = self.start if state is None else state, self.first_action if action is None else action
         found = []
         for seen in observations:
             s = np.concatenate([seen, action])
@@ -134,8 +155,39 @@ class Reading:
         return np.array(found)
 
 
-def _sorted(values: NDArray[Any]) -> NDArray[np.complex128]:
-    found = values.astype(np.complex128)
+@dataclass(frozen=True)
+class Closed:
+    """X' = U X + P o + constants, where o is the observation, and the last entries of X are the action."""
+
+    U: Floats
+    P: Floats
+    actions: int
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """How what was seen, or a disturbance inside, dies away, the largest first."""
+        return _eigenvalues(self.U)
+
+    def kernel(self, lags: int) -> Floats:
+        """How an observation counts for the action, so many steps later, in all: [lag, action, entry]."""
+        found, power = [], self.P
+        for _ in range(lags):
+            found.append(power[-self.actions :])
+            power = self.U @ power
+        return np.array(found)
+
+    @property
+    def total(self) -> Floats | None:
+        """What an observation that stays adds to the action in the end [action, entry]; None if that has no end."""
+        if not np.all(np.abs(self.eigenvalues) < 1 - 1e-9):
+            return None
+        return np.asarray(np.linalg.solve(np.eye(len(self.U)) - self.U, self.P)[-self.actions :])
+
+
+def _eigenvalues(matrix: Floats) -> NDArray[np.complex128]:
+    if not len(matrix) or not np.all(np.isfinite(matrix)):
+        return np.zeros(0, np.complex128)
+    found = np.linalg.eigvals(matrix).astype(np.complex128)
     return found[np.lexsort((found.imag, -found.real, -np.abs(found).round(12)))]
 
 
@@ -147,7 +199,8 @@ def read(program: Program, episode: Trace | None = None) -> Reading:
         episode: a trace of it in one lane; needed unless the program is affine.
 
     Raises:
-        ValueError: it is not affine and there is no episode; or its memory is too large.
+        NotAffineError: it is not affine and there is no episode.
+        ValueError: its memory is too large, or its slopes are not finite.
     """
     if episode is not None and episode.program != program:
         raise ValueError("the trace must be of this program")
@@ -156,7 +209,7 @@ def read(program: Program, episode: Trace | None = None) -> Reading:
     if found.is_exact:
         return found if episode is None else reader.measured(found, episode)
     if episode is None:
-        raise ValueError("the program is not affine: only near the path of an episode can it be read as a filter")
+        raise NotAffineError("the program is not affine: only near the path of an episode can it be read as a filter")
     reader.settle(episode)
     step = reader.typical_step(episode)
     values, seen = reader.values_at(episode, step)
@@ -362,7 +415,18 @@ class _Reader:
         ends = states @ found.U.T + s @ found.P.T + found.z
         errors = ends @ found.A.T + s @ found.W.T + found.c - actions
         first = SETTLING + 1 if found.settled else 0
-        return replace(found, errors=errors[first:], actions=actions[first:])
+        followed = [not name.endswith(" before") for name in found.state]
+        moves = np.abs(ends[first:-1, followed] - states[first + 1 :, followed])
+        sizes = np.max(np.abs(states[first:, followed]), axis=0, initial=0.0)
+        off = float(np.max(moves / np.where(sizes > 0, sizes, 1.0), initial=0.0))
+        free = found.predict(seen[first:], states[first], lasts[first]) - actions[first:] if len(seen) > first else None
+        return replace(
+            found,
+            errors=errors[first:],
+            state_error=off if math.isfinite(off) else math.inf,
+            free_errors=free,
+            actions=actions[first:],
+        )
 
     def _state(self, found: Reading, episode: Trace, step: int) -> Floats:
         """The state when a step of an episode began."""

@@ -16,7 +16,11 @@ from arz.program import Program
 
 Floats = NDArray[np.float64]
 NOTHING = 1e-9
-"""An error below this share of the action's spread is rounding."""
+"""An error below this share is rounding."""
+TELLING = 0.1
+"""A filter whose error is below this share of the action's spread describes a program."""
+LAGS = (0, 1, 2, 5, 10, 50)
+"""The steps after which the weights of inputs are told."""
 
 
 def costs(program: Program) -> list[tuple[str, int, int]]:
@@ -30,9 +34,16 @@ def costs(program: Program) -> list[tuple[str, int, int]]:
     ]
 
 
-def sentences(flow: Flow, reading: Reading | None, why: str = "") -> list[str]:
-    """What there is to say; `why` there is no reading, if there is none."""
-    return [_size(flow.program), *_sources(flow), *_functions(flow), *_filter(reading, why)]
+def sentences(flow: Flow, reading: Reading | None, why: str = "", where: str = "an episode") -> list[str]:
+    """What there is to say.
+
+    Args:
+        flow: of the program.
+        reading: the program as a filter, if there is one,
+        why: and why not, if there is none.
+        where: the episode that was looked at for it.
+    """
+    return [_size(flow.program), *_sources(flow), *_functions(flow), *_filter(reading, why, where)]
 
 
 def _size(program: Program) -> str:
@@ -47,13 +58,13 @@ def _size(program: Program) -> str:
 def _sources(flow: Flow) -> list[str]:
     found = []
     if flow.depends(OBSERVATION, over_time=False):
-        found.append("Its action depends on the observation of the same step.")
+        found.append("Its action is computed from the observation of the same step.")
     elif flow.depends(OBSERVATION):
         found.append(
-            "Its action does not depend on the observation of the same step, only on earlier ones, through memory."
+            "Its action is computed from earlier observations, through memory; that of the same step has no part in it."
         )
     else:
-        found.append("Its action never depends on the observation: it is open loop.")
+        found.append("No observation has any part in its action: it is open loop.")
     if not flow.program.memory.stateful:
         found.append("It remembers nothing: every step begins with the same memory.")
     elif flow.remembered:
@@ -72,61 +83,83 @@ def _sources(flow: Flow) -> list[str]:
 def _functions(flow: Flow) -> list[str]:
     if not flow.program.cadfs:
         return []
-    calls = [line for line in flow.lines if line.function == 0 and flow.program.lines()[line.number].op.is_call]
     names = [f"f{k}" for k in range(flow.program.cadfs)]
-    looking = [line for line in calls if OBSERVATION in flow.over_time[line.function, line.number]]
+    looking = [line for line in flow.calls if OBSERVATION in flow.condition_sources(line)]
     return [
-        f"It calls {_list(names)} in {_count(len(calls), 'place')}, each on a condition; "
-        f"{len(looking)} of these depend, now or through memory, on the observation."
+        f"It calls {_list(names)} in {_count(len(flow.calls), 'place')}, each on a condition; "
+        f"the observation of the same step has a part in {len(looking)} of these conditions."
     ]
 
 
-def _filter(reading: Reading | None, why: str) -> list[str]:
+def _filter(reading: Reading | None, why: str, where: str) -> list[str]:
     if reading is None:
         return [f"Nothing is said about a linear form: {why or 'it was not looked for'}."]
-    size = _count(len(reading.state), "number")
+    size = f"a linear filter with {_count(len(reading.state), 'number')} of state"
     if reading.is_exact:
-        found = [f"It is exactly a linear filter of the observation and its last action, with {size} of state."]
-        return [*found, *_modes(reading)]
-    lines = {(function, line) for function, line, reason in reading.reasons if reason in (BENDS, DRAWS)}
-    spread, error = spread_of(reading), error_of(reading)
-    if reading.is_on_path and error <= NOTHING * spread:
+        return [
+            f"It is exactly {size if reading.state else 'a linear function'} of {_inputs(reading)}.",
+            *_modes(reading),
+        ]
+    if is_on_path(reading):
         found = [
-            f"On the path of the episode that was looked at, and only there, it is a linear filter with {size} of "
-            f"state: no condition changes, and the action is the filter's to rounding."
+            f"In {where}, which was looked at, every step of it is that of {size}, to rounding; where it takes other "
+            "ways (conditions, absolute values and the like), it is another."
         ]
         return [*found, *_modes(reading)]
+    lines = {(function, line) for function, line, reason in reading.reasons if reason in (BENDS, DRAWS)}
     why = f"{_count(len(lines), 'line')} of it bend" + ("s" if len(lines) == 1 else "")
     if not lines:
-        why = "on its path it takes different ways"
-    found = [
-        f"It is not linear: {why}. Near a typical step of the episode a linear filter with {size} of state gives the "
-        f"next action with an error of {error:.2g} (root mean square; the action's own spread is {spread:.2g})."
-    ]
-    return [*found, *(_modes(reading) if error < 0.1 * spread else [])]
+        why = "it takes different ways"
+    ahead, free = rms(reading.errors), rms(reading.free_errors)
+    figures = (
+        f"one step ahead its action is off by {ahead:.2g}, on its own all the way by {free:.2g} "
+        f"(root mean square; the action's own spread is {spread_of(reading):.2g})"
+    )
+    if not is_telling(reading):
+        return [f"It is not linear: {why}. Nor is {size}, as it is near a typical step of {where}, like it: {figures}."]
+    found = [f"It is not linear: {why}. But near a typical step of {where} it is like {size}: {figures}."]
+    return [*found, *_modes(reading)]
+
+
+def _inputs(reading: Reading) -> str:
+    """What the filter is one of."""
+    matters = np.any(reading.P != 0, axis=0) | np.any(reading.W != 0, axis=0)
+    seen, last = matters[: reading.observed], matters[reading.observed :]
+    parts = [name for name, is_one in (("the observation", seen), ("its last action", last)) if np.any(is_one)]
+    return _list(parts) if parts else "nothing: its action follows from its start"
+
+
+def is_on_path(reading: Reading) -> bool:
+    """Whether every step of the episode, with all its state, is the filter's to rounding."""
+    is_same = rms(reading.errors) <= NOTHING * spread_of(reading) and reading.state_error <= NOTHING
+    return reading.is_on_path and is_same
+
+
+def is_telling(reading: Reading) -> bool:
+    """Whether the filter says something about the program: on its own it follows the program through the episode."""
+    return reading.is_exact or is_on_path(reading) or rms(reading.free_errors) < TELLING * spread_of(reading)
 
 
 def _modes(reading: Reading) -> list[str]:
     found = []
-    for value in reading.eigenvalues:
+    for value in reading.closed.eigenvalues if reading.uses_last_action else reading.eigenvalues:
         size = abs(value)
-        if size < NOTHING:
+        if size < NOTHING or value.imag < -NOTHING:  # with its twin
             continue
-        if value.imag < -NOTHING:
-            continue  # with its twin
         shape = ""
         if abs(value.imag) > NOTHING:
             shape = f", turning once in {2 * math.pi / abs(np.angle(value)):.1f} steps"
         elif value.real < 0:
             shape = ", changing its sign in every step"
         if abs(size - 1) < NOTHING:
-            fate = "stays for ever: it adds up what comes in"
+            fate = "stays for ever"
         elif size > 1:
-            fate = f"doubles in {math.log(2) / math.log(size):.1f} steps, unless feedback holds it"
+            fate = f"doubles in {math.log(2) / math.log(size):.1f} steps, unless what it sees holds it"
         else:
             fate = f"fades to half in {math.log(0.5) / math.log(size):.1f} steps"
         found.append(f"{_shown(value)}: {fate}{shape}")
-    return [f"Its memory has these modes (eigenvalues of U): {'; '.join(found)}."] if found else []
+    what = "Its state and its last action together have" if reading.uses_last_action else "Its state has"
+    return [f"{what} these modes (eigenvalues): {'; '.join(found)}."] if found else []
 
 
 def _shown(value: complex) -> str:
@@ -143,11 +176,11 @@ def spread_of(reading: Reading) -> float:
     return float(np.sqrt(np.mean(np.var(finite, axis=0)))) if len(finite) else 0.0
 
 
-def error_of(reading: Reading) -> float:
-    """How far the filter's actions are off (root mean square); infinite if that is not known."""
-    if reading.errors is None or not len(reading.errors) or not np.all(np.isfinite(reading.errors)):
+def rms(errors: Floats | None) -> float:
+    """The root mean square; infinite if it is not known."""
+    if errors is None or not len(errors) or not np.all(np.isfinite(errors)):
         return math.inf
-    return float(np.sqrt(np.mean(np.square(reading.errors))))
+    return float(np.sqrt(np.mean(np.square(errors))))
 
 
 def _count(number: int, noun: str) -> str:
@@ -160,8 +193,7 @@ def _list(names: Sequence[str]) -> str:
 
 def matrices(reading: Reading, names: Sequence[str] | None = None) -> str:
     """The matrices of a filter as Markdown tables; `names` for the entries of the observation."""
-    observed = reading.P.shape[1] - len(reading.A)
-    inputs = [*(names or reading.inputs[:observed]), *reading.inputs[observed:]]
+    inputs = [*(names or reading.inputs[: reading.observed]), *reading.inputs[reading.observed :]]
     actions = ["action"] if len(reading.A) == 1 else [f"action[{k}]" for k in range(len(reading.A))]
     state = list(reading.state)
     blocks = [
@@ -174,34 +206,41 @@ def matrices(reading: Reading, names: Sequence[str] | None = None) -> str:
     if np.any(reading.z != 0) or np.any(reading.c != 0):
         blocks.append(f"z = {_row(reading.z)}, c = {_row(reading.c)}\n")
     eigenvalues = ", ".join(_shown(value) for value in reading.eigenvalues) or "none"
-    closed = ", ".join(_shown(value) for value in reading.closed_eigenvalues)
+    closed = ", ".join(_shown(value) for value in reading.closed.eigenvalues)
     blocks.append(f"Eigenvalues of U: {eigenvalues}. With the last action as part of the state: {closed}.\n")
     return "\n".join(blocks)
 
 
 def sum_form(reading: Reading, names: Sequence[str] | None = None) -> str:
     """How each input counts now, later and in total: the filter as a sum over the past, as a PID controller is one."""
-    observed = reading.P.shape[1] - len(reading.A)
-    inputs = [*(names or reading.inputs[:observed]), *reading.inputs[observed:]]
-    lags = (0, 1, 2, 5, 10, 50)
-    kernel = reading.kernel(max(lags) + 1)
-    settles = bool(np.all(np.abs(reading.eigenvalues) < 1 - NOTHING))
-    total = reading.kernel(1)[0] + reading.A @ reading.U @ _sum_of_powers(reading) if settles else None
-    columns = [*(f"after {lag} steps" if lag else "now" for lag in lags), *(["sum over all"] if settles else [])]
-    blocks = []
-    for k in range(len(reading.A)):
-        rows = [
-            [kernel[lag][k, j] for lag in lags] + ([total[k, j]] if total is not None else [])
-            for j in range(len(inputs))
+    seen = list(names or reading.inputs[: reading.observed])
+    closed, last = reading.closed, reading.inputs[reading.observed :]
+    blocks = [
+        "As a sum over all that was seen, action(n) = sum over i of K(n - i) observation(i), and what the start and "
+        "constants add:\n",
+        *_weights(closed.kernel(max(LAGS) + 1), seen, closed.total),
+    ]
+    if reading.uses_last_action:
+        blocks += [
+            "The paper's form takes the last action as one more input s, action(n) = sum over i of K(n - i) s(i), with "
+            "K(n) = A U^n P, and W at n = 0:\n",
+            *_weights(reading.kernel(max(LAGS) + 1), [*seen, *last], None),
         ]
-        blocks.append(_table("input" if len(reading.A) == 1 else f"action[{k}]", inputs, columns, np.array(rows)))
-    head = "action(n) = sum over i of K(n - i) s(i), and what is left of the start; K(n) = A U^n P, and W at n = 0.\n"
-    return "\n".join([head, *blocks])
+    return "\n".join(blocks)
 
 
-def _sum_of_powers(reading: Reading) -> Floats:
-    """(1 - U)^-1 P: all that ever comes in, at the end of a step."""
-    return np.asarray(np.linalg.solve(np.eye(len(reading.U)) - reading.U, reading.P))
+def _weights(kernel: Floats, inputs: Sequence[str], total: Floats | None) -> list[str]:
+    """A table for each action; `total` is the weight of what stays for ever."""
+    columns = [
+        "now",
+        *(f"after {_count(lag, 'step')}" for lag in LAGS[1:]),
+        *(["all together"] if total is not None else []),
+    ]
+    found = []
+    for k in range(kernel.shape[1]):
+        rows = [kernel[list(LAGS), k].T] + ([total[k][:, None]] if total is not None else [])
+        found.append(_table("input" if kernel.shape[1] == 1 else f"action[{k}]", inputs, columns, np.hstack(rows)))
+    return found
 
 
 def _table(corner: str, rows: Sequence[str], columns: Sequence[str], values: Floats) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arz import elementary
 from arz.export.formulas import Line, translate
-from arz.export.parts import TEST_KEY, Exported
+from arz.export.parts import TAKEN_AS_IT_IS, TEST_KEY, Exported, Taken
 from arz.ops import CALL_ARGUMENTS, ELEMENTARY
 from arz.program import NONE, Instruction, Program
 from arz.streams import GOLDEN
@@ -67,24 +67,29 @@ class C:
         return f"arz_random(self->key, self->runs[{self.function}], {stream})"
 
 
-def to_c(program: Program, *, name: str = "arz", observations: ArrayLike | None = None) -> str:
+def to_c(
+    program: Program, *, name: str = "arz", observations: ArrayLike | None = None, taken: Taken = TAKEN_AS_IT_IS
+) -> str:
     """A C99 header: `arz_reset`, `arz_step`, and with ARZ_SELF_CHECK defined `arz_self_check`.
 
     Args:
         program: what to export.
         name: what all names begin with, `arz` by default, so that several policies can go into one program.
         observations: for the test vectors [step, entry]; random ones by default.
+        taken: what the world does with the actions, to be told at the top.
 
     Raises:
         ValueError: the name or the observations do not fit.
     """
-    made = Exported.of(program, name, observations)
+    made = Exported.of(program, name, observations, taken)
     functions = [_function(made, k) for k in (*range(1, len(made.code)), 0)]
     code = "\n".join([*functions, _face(made)])
     blocks = [_head(made), _types(made), *_helpers(code), code, _check(made), "#endif\n"]
     text = "\n".join(blocks)
     if name != "arz":
-        text = re.sub(r"\barz_", f"{name}_", re.sub(r"\bARZ_", f"{name.upper()}_", text))
+        text = re.sub(
+            r"(\b|-D)arz_", rf"\1{name}_", re.sub(r"(\b|-D)ARZ_", rf"\1{name.upper()}_", text, flags=re.ASCII)
+        )
     return text
 
 
@@ -111,7 +116,7 @@ def _size(made: Exported, kind: str) -> int:
 
 def _head(made: Exported) -> str:
     about = "\n".join(f"   {line}".rstrip() for line in made.about()).lstrip()
-    room = f"{memory_bytes(made)} bytes in an arz_policy, at most {stack_bytes(made)} bytes of arrays on the stack"
+    room = f"{memory_bytes(made)} bytes in each arz_policy, at most {stack_bytes(made)} bytes of arrays on the stack"
     usage = f"""{about}
 
    Memory: {room}; no heap.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,27 @@ IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}", re.ASCII)
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What the world does with an action: numbers only, so that no text of a stranger gets into an export."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    """Numbers beyond these are clipped."""
+    is_choice: bool = False
+    """The numbers are what each of several actions is worth, and the largest is done."""
+
+    def __str__(self) -> str:
+        if self.is_choice:
+            return "Of its numbers the largest counts: its place, from 0 on, is the action to do."
+        if math.isinf(self.low) and math.isinf(self.high):
+            return ""
+        return f"Where it was made for, actions are clipped to {float(self.low):g} ... {float(self.high):g}."
+
+
+TAKEN_AS_IT_IS = Taken()
+
+
+@dataclass(frozen=True)
 class Exported:
     """What an exporter writes down.
 
@@ -37,9 +59,10 @@ class Exported:
     name: str
     observations: NDArray[np.float64]
     """Of the test vectors: [step, entry]."""
+    taken: Taken
 
     @classmethod
-    def of(cls, program: Program, name: str, observations: ArrayLike | None) -> Exported:
+    def of(cls, program: Program, name: str, observations: ArrayLike | None, taken: Taken = TAKEN_AS_IT_IS) -> Exported:
         """With observations for test vectors; random ones by default."""
         if not IDENTIFIER.fullmatch(name):
             raise ValueError(f"the name of an export is letters, digits and _, beginning with a letter, not {name!r}")
@@ -53,10 +76,10 @@ class Exported:
             if (
                 seen.ndim == 2 and seen.shape[1] == entries and 0 < len(seen) < LEAST_STEPS
             ):  # a short episode shows little
-                return cls.of(program, name, None)
+                return cls.of(program, name, None, taken)
         if seen.ndim != 2 or seen.shape[1] != entries or not len(seen):
             raise ValueError(f"expected observations [step, {entries}], got an array of shape {seen.shape}")
-        return cls(program, name, seen)
+        return cls(program, name, seen, taken)
 
     @cached_property
     def program(self) -> Program:
@@ -128,7 +151,8 @@ class Exported:
         return [
             "A control policy, exported by arz.",
             "",
-            f"It sees {memory.observations} numbers, its action has {memory.actions}. {cost.lines} line(s){cadfs};",
+            f"It sees {memory.observations} numbers, its action has {memory.actions}. {self.taken}".rstrip(),
+            f"{cost.lines} line(s){cadfs};",
             f"at most {cost.flops} floating-point operations per step, where sin and its like count as one (each is at",
             "most two hundred); no loop without a fixed bound.",
             "Its actions equal those of arz bit for bit where arithmetic is IEEE 754 double, rounding to nearest.",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arz import elementary
 from arz.export.formulas import Line, translate
-from arz.export.parts import TEST_KEY, Exported
+from arz.export.parts import TAKEN_AS_IT_IS, TEST_KEY, Exported, Taken
 from arz.ops import CALL_ARGUMENTS, ELEMENTARY
 from arz.program import NONE, Instruction, Program
 from arz.streams import GOLDEN, MASK
@@ -90,18 +90,21 @@ class Python:
         return f"random(self.key, self.runs[{self.function}], {stream})"
 
 
-def to_python(program: Program, *, name: str = "arz", observations: ArrayLike | None = None) -> str:
+def to_python(
+    program: Program, *, name: str = "arz", observations: ArrayLike | None = None, taken: Taken = TAKEN_AS_IT_IS
+) -> str:
     """A Python module: `Policy().step(observation)`, `Policy().reset(key)`, `self_check()`.
 
     Args:
         program: what to export.
         name: what the module says it is.
         observations: for the test vectors [step, entry]; random ones by default.
+        taken: what the world does with the actions, to be told at the top.
 
     Raises:
         ValueError: the name or the observations do not fit.
     """
-    made = Exported.of(program, name, observations)
+    made = Exported.of(program, name, observations, taken)
     steps = [f"    def {_method(k)}(self):\n{_body(made, k)}" for k in range(len(made.code))]
     policy = "\n".join([_class_head(made), *steps])
     blocks = [_head(made), *_helpers(made, policy), policy, _check(made)]
