@@ -25,6 +25,8 @@ class Follow(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
+        if self.kind == "never starts":
+            raise RuntimeError("no power")
         self.used = self.copied
         self.x, self.time = float(self.np_random.uniform(-1, 1)), 0
         return self._seen(), {}
@@ -36,7 +38,9 @@ class Follow(gymnasium.Env[Any, Any]):
         push = 0.1 * float(action) if isinstance(self.action_space, Discrete) else float(np.asarray(action)[0])
         self.x += self.drift + self.gain * push + self.used
         self.time += 1
-        return self._seen(), -min(abs(self.x), 9.0), abs(self.x) > 500, False, {}
+        reward: Any = {"nan": np.nan, "row": [1.0, 2.0]}.get(self.kind, -min(abs(self.x), 9.0))
+        shown = np.zeros(5) if self.kind == "odd" else self._seen()
+        return shown, reward, abs(self.x) > 500, False, {}
 
     def render(self) -> Any:
         picture = np.full((48, 64, 3), 255, np.uint8)
@@ -46,6 +50,14 @@ class Follow(gymnasium.Env[Any, Any]):
     @property
     def fixed(self) -> float:
         return 1.0
+
+    @property
+    def guarded(self) -> float:
+        return self.drift
+
+    @guarded.setter
+    def guarded(self, value: float) -> None:
+        raise RuntimeError("hands off")
 
     def _seen(self) -> Any:
         size = int(np.prod(self.observation_space.shape or (1,)))

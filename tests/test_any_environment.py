@@ -128,6 +128,9 @@ def test_observations_of_any_shape_are_flattened() -> None:
         ({"env": FOLLOW, "change": "unwrapped.unused: 1 -> 2 @ 9"}, "changes nothing"),
         ({"env": FOLLOW, "change": "unwrapped.drift: 1 -> 1 @ 9"}, "changes nothing"),
         ({"env": FOLLOW, "change": "unwrapped.copied: 0 -> 2 @ 9"}, "changes nothing"),
+        ({"env": FOLLOW, "change": "unwrapped.guarded: 0 -> 2 @ 9"}, "hands off"),
+        ({"env": FOLLOW, "change": "drift: 0 -> 2 @ 9"}, "Did you mean unwrapped.drift?"),
+        ({"env": FOLLOW, "change": "unwrapped.drift: 0 -> 1e999 @ 9"}, "must be finite"),
         ({"env": FOLLOW, "change": "unwrapped.fixed: 0 -> 2 @ 9"}, "cannot be set"),
         ({"env": FOLLOW, "change": "unwrapped.drift: 0 -> 2 @ 40"}, "an episode has 40 steps"),
         ({"env": FOLLOW, "env_options": {"kind": "assert"}}, "cannot be made: AssertionError"),
@@ -231,7 +234,7 @@ def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypa
         raise AssertionError("the environment was made")
 
     monkeypatch.setattr("arz.tasks.any_environment.make", refuse)
-    monkeypatch.setattr("arz.tasks.any_environment._about", refuse)
+    monkeypatch.setattr("arz.tasks.any_environment.about_environment", refuse)
     for command in ("show", "runs"):
         assert main([command, str(tmp_path / "run" if command == "show" else tmp_path)]) == 0
 
@@ -286,6 +289,45 @@ def test_an_environment_that_fails_gets_a_sentence() -> None:
     task = AnyEnvironment(FOLLOW, env_options={"kind": "fails"}).settled()
     with pytest.raises(ValueError, match="failed in a step: out of order"):
         arz.evaluate(Program.parse(HOLD), task, EPISODES, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("never starts", "failed in its reset: no power"),
+        ("row", "as a reward: a number was expected"),
+        ("odd", "but its space says numbers of shape"),
+    ],
+)
+def test_whatever_an_environment_does_gets_a_sentence(
+    kind: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = AnyEnvironment(FOLLOW, env_options={"kind": kind}).settled()
+    with pytest.raises(ValueError, match=sentence):
+        arz.evaluate(Program.parse(HOLD), task, EPISODES, threads=1)
+    words = ["--env-options", f'{{kind = "{kind}"}}', "--budget", "50", "--output", f"{tmp_path}/run", "--threads", "1"]
+    assert main(["evolve", "--env", FOLLOW, *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_reward_that_is_no_number_ends_the_episode_and_is_never_worth_it(tmp_path: Path) -> None:
+    task = AnyEnvironment(FOLLOW, env_options={"kind": "nan"}).settled()
+    found = arz.evaluate(Program.parse(HOLD), task, EPISODES, threads=1)
+    assert np.all(found.lengths == 1)
+    assert np.all(found.returns == -1e6)
+    assert "not a finite number" in watch(Program.parse(HOLD), task, int(EPISODES[0])).ending
+    config = arz.preset("gymnasium", env=FOLLOW, env_options={"kind": "nan"}, budget="300", population=20, lag=10)
+    with arz.evolve(config, folder=tmp_path / "run", threads=1) as run:
+        assert run.counters.evaluations >= 300
+
+
+def test_a_change_that_matters_only_elsewhere_can_be_left_unchecked() -> None:
+    """The goal of the mountain car: no action at random gets there."""
+    goal = "unwrapped.goal_position: 0.45 -> 0.3 @ 100"
+    with pytest.raises(ValueError, match="add the word unchecked"):
+        AnyEnvironment("MountainCarContinuous-v0", change=goal).settled()
+    assert AnyEnvironment("MountainCarContinuous-v0", change=f"{goal} unchecked").settled().changes[0].end == 0.3
+    assert AnyEnvironment(FOLLOW, change="unwrapped.drift: 0 -> 1 @ 0", steps=1).settled().limit == 1
 
 
 def test_networks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

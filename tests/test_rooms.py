@@ -41,7 +41,10 @@ DOORS: dict[str, set[str]] = {
     | {"tasks.cartpole", "tasks.quadruped", "tasks.status", "tasks.task"},
     "assess": {"evaluate", "network", "program", "tasks.task"},
     "tasks.schedule": {"streams"},
-    "tasks.any_environment": {"native", "tasks.environment", "tasks.schedule", "tasks.status", "tasks.task"},
+    "tasks.foreign": set(),
+    "tasks.change_check": {"tasks.foreign", "tasks.schedule"},
+    "tasks.any_environment": {"native", "tasks.change_check", "tasks.environment", "tasks.foreign", "tasks.schedule"}
+    | {"tasks.status", "tasks.task"},
     "watch": {"tasks.any_environment"}
     | {"evaluate", "interpreter", "network", "program", "tasks.cartpole", "tasks.cartpole_environment"}
     | {"tasks.environment", "tasks.quadruped", "tasks.quadruped_environment", "tasks.status"},

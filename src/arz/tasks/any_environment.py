@@ -15,14 +15,16 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arz.native import core
+from arz.tasks.change_check import Tried, check_changes
 from arz.tasks.environment import Episodes
+from arz.tasks.foreign import About, about_environment, first_line, make, started
 from arz.tasks.schedule import ScheduledChange, get_attribute, parse_changes, set_attribute
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
@@ -32,15 +34,12 @@ OBJECTIVES = ("return", "length")
 AS_IT_IS, CHANGING = "as it is", "changing"
 """The names of tests."""
 NO_NETWORKS = "networks are for cartpole and quadruped: in other environments, evolve programs"
-MOST_NUMBERS = 1024
-"""An observation or action with more numbers is not taken."""
-CHECK_STEPS = 200
-"""So many steps show whether a change of an attribute changes what happens..."""
-CHECK_FROM = 2
-"""...that comes after so many."""
+WORST = -1e6
+"""What a reward that is not a finite number counts; it ends the episode, so it must not be cheaper than any way on."""
 SENTENCES = {
     Status.COMPLETED: "The episode lasted to its end.",
     Status.FELL: "The environment ended the episode.",
+    Status.ACTION_NOT_FINITE: "The environment gave a reward that is not a finite number.",
 }
 
 
@@ -85,7 +84,7 @@ class AnyEnvironment:
     @property
     def about(self) -> About:
         """What the environment says of itself."""
-        return _about(self.env, json.dumps(self.env_options))
+        return about_environment(self.env, json.dumps(self.env_options))
 
     def settled(self) -> AnyEnvironment:
         """The same with all that only the environment knows; it is made and tried here.
@@ -97,7 +96,7 @@ class AnyEnvironment:
         about = self.about
         if not (self.steps or about.steps):
             raise ValueError(f"{self.env} has no limit of its own: say how long an episode is (--steps)")
-        check_changes(self)
+        check_changes(Tried(self.env, self.env_options, self.limit), self.changes)
         return replace(self, env_observations=about.observations, env_actions=about.actions)
 
     @property
@@ -218,86 +217,6 @@ class AnyEnvironment:
         return SENTENCES.get(status, status.name)
 
 
-# ---- what an environment is ----
-
-
-@dataclass(frozen=True)
-class About:
-    """What an environment shows and takes."""
-
-    observations: int
-    actions: int
-    is_box: bool
-    low: Floats
-    high: Floats
-    """The bounds of a Box; the first of the Discrete actions is `low`."""
-    shape: tuple[int, ...]
-    dtype: str
-    steps: int
-    """The environment's own limit; 0 if it has none."""
-
-    def actions_of(self, given: Floats) -> list[Any]:
-        """What environments get of the numbers of policies [lane, entry]."""
-        if not self.is_box:
-            chosen = np.argmax(np.where(np.isnan(given), -np.inf, given), axis=1) + int(self.low[0])
-            return list(chosen.tolist())
-        known = np.where(np.isnan(given), self._middle, given)
-        return list(np.clip(known, self.low, self.high).astype(self.dtype).reshape(-1, *self.shape))
-
-    @cached_property
-    def _middle(self) -> Floats:
-        is_bounded = np.isfinite(self.low) & np.isfinite(self.high)
-        return np.where(
-            is_bounded, np.where(is_bounded, self.low, 0.0) / 2 + np.where(is_bounded, self.high, 0.0) / 2, 0.0
-        )
-
-
-def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
-    """An environment.
-
-    Raises:
-        ValueError: there is none of this name, or it cannot be made.
-    """
-    import gymnasium
-
-    try:
-        return gymnasium.make(env, disable_env_checker=True, **options, **more)
-    except Exception as error:
-        raise ValueError(f"the environment {env} cannot be made: {_first_line(error)}") from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-@lru_cache(64)
-def _about(env: str, options: str) -> About:
-    from gymnasium.spaces import Box, Discrete
-
-    made = make(env, json.loads(options))
-    try:
-        seen, done = made.observation_space, made.action_space
-        if not isinstance(seen, Box) or seen.dtype is None or np.dtype(seen.dtype).kind not in "fiu":
-            raise ValueError(f"{env} shows {type(seen).__name__} observations: only Box, of numbers, is supported")
-        if not isinstance(done, Box | Discrete):
-            raise ValueError(f"{env} takes {type(done).__name__} actions: only Box and Discrete are supported")
-        sizes = (int(np.prod(seen.shape)), int(np.prod(done.shape)) if isinstance(done, Box) else int(done.n))
-        if not all(1 <= size <= MOST_NUMBERS for size in sizes):
-            raise ValueError(
-                f"{env} has {sizes[0]} observations and {sizes[1]} actions: at most {MOST_NUMBERS} are supported"
-            )
-        if isinstance(done, Discrete) and sizes[1] < 2:
-            raise ValueError(f"{env} has a single action: there is nothing to choose")
-        steps = made.spec.max_episode_steps if made.spec is not None else None
-        if isinstance(done, Box):
-            bounds = (done.low.astype(np.float64).ravel(), done.high.astype(np.float64).ravel())
-            return About(*sizes, True, *bounds, done.shape, str(done.dtype), steps or 0)
-        first = np.array([float(done.start)])
-        return About(*sizes, False, first, first + sizes[1] - 1, (), "int64", steps or 0)
-    finally:
-        made.close()
-
-
 # ---- episodes ----
 
 
@@ -321,9 +240,9 @@ class AnyEpisodes(Episodes):
         """Starts one of them."""
         self._windows[which] = [change.when(key) for change in self.task.changes]
         self._move(which, 0)
-        observation, _ = self.environments[which].reset(seed=int(key) >> 33)
+        observation = started(self.environments[which], self.task.env, int(key) >> 33)
         self._move(which, 0)
-        self._seen[which] = np.asarray(observation, np.float64).ravel()
+        self._see(which, observation)
 
     def advance(self, actions: Floats) -> tuple[Floats, NDArray[np.uint8]]:
         """Rewards and statuses after one step; those that have ended stay as they are."""
@@ -335,14 +254,26 @@ class AnyEpisodes(Episodes):
             try:
                 observation, reward, terminated, truncated, _ = self.environments[which].step(chosen[which])
             except Exception as error:
-                raise ValueError(f"{self.task.env} failed in a step: {_first_line(error)}") from error
-            self._seen[which] = observation if self._is_flat else np.ravel(observation)
-            rewards[which] = reward
-            if terminated:
+                raise ValueError(f"{self.task.env} failed in a step: {first_line(error)}") from error
+            self._see(which, observation)
+            try:
+                rewards[which] = reward
+            except (TypeError, ValueError):
+                raise ValueError(f"{self.task.env} gave {reward!r} as a reward: a number was expected") from None
+            if not math.isfinite(rewards[which]):
+                rewards[which], statuses[which] = WORST, Status.ACTION_NOT_FINITE.number
+            elif terminated:
                 statuses[which] = Status.FELL.number
             elif truncated or self.times[which] >= limit:
                 statuses[which] = Status.COMPLETED.number
         return rewards, statuses
+
+    def _see(self, which: int, observation: Any) -> None:
+        try:
+            self._seen[which] = observation if self._is_flat else np.ravel(observation)
+        except (TypeError, ValueError):
+            said = f"numbers of shape {self.environments[which].observation_space.shape}"
+            raise ValueError(f"{self.task.env} showed {observation!r}, but its space says {said}") from None
 
     def _move(self, which: int, step: int) -> None:
         for change, window in zip(self.task.changes, self._windows[which], strict=True):
@@ -431,51 +362,3 @@ def _in_pool(
 def _ignore_interrupts() -> None:
     """Ctrl-C is for the process that waits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-# ---- checks ----
-
-
-def check_changes(task: AnyEnvironment) -> None:
-    """Makes sure that each change changes what happens: the same actions lead elsewhere.
-
-    Raises:
-        ValueError: one does not, or there is no such attribute.
-    """
-    for change in task.changes:
-        if change.first >= task.limit:
-            raise ValueError(
-                f"{change.path} would change at step {change.first}, but an episode has {task.limit} steps"
-            )
-        ways = [_way(task, change, value) for value in (change.start, change.end)]
-        steps = min(map(len, ways))
-        if len(ways[0]) == len(ways[1]) and np.array_equal(ways[0][:steps], ways[1][:steps]):
-            raise ValueError(
-                f"{change.path} from {change.start:g} to {change.end:g} changes nothing in {task.env}: "
-                f"with both, the same actions lead to the same {steps} steps"
-            )
-
-
-def _way(task: AnyEnvironment, change: ScheduledChange, value: float) -> Floats:
-    """Observations and rewards of an episode in which an attribute gets a value after some steps."""
-    environment = make(task.env, task.env_options)
-    try:
-        get_attribute(environment, change.path)
-        for _ in range(2):  # before the reset, as it may be used there, and after it, as it may be set there
-            set_attribute(environment, change.path, change.start)
-            environment.reset(seed=1)
-        set_attribute(environment, change.path, change.start)
-        environment.action_space.seed(1)
-        rows = []
-        for step in range(min(CHECK_STEPS, task.limit or CHECK_STEPS)):
-            if step == CHECK_FROM:
-                set_attribute(environment, change.path, value)
-                if not math.isclose(get_attribute(environment, change.path), value, rel_tol=1e-5, abs_tol=1e-12):
-                    raise ValueError(f"{change.path} of {task.env} cannot be set to {value:g}")
-            observation, reward, terminated, truncated, _ = environment.step(environment.action_space.sample())
-            rows.append([*np.asarray(observation, np.float64).ravel(), float(reward)])
-            if terminated or truncated:
-                break
-        return np.array(rows)
-    finally:
-        environment.close()

@@ -3,6 +3,7 @@
     unwrapped.g: 10 -> 5 @ 200             jumps at step 200
     unwrapped.g: 10 -> 5 @ 200..800        goes there in a straight line, from step 200 to step 800
     unwrapped.g: 10 -> 5 @ random 200..800 jumps at a step in that range, another one in each episode
+    unwrapped.g: 10 -> 5 @ 200 unchecked   whether that makes a difference is not tried out
 
 Several changes are written with `;` between them. A path is names with points and numbers in brackets,
 `unwrapped.model.opt.gravity[2]`; nothing in it is ever run as code.
@@ -10,6 +11,7 @@ Several changes are written with `;` between them. A path is names with points a
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +24,7 @@ NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 PATH = r"[A-Za-z]\w*(?:\.[A-Za-z]\w*|\[\d{1,6}\])*"
 CHANGE = re.compile(
     rf"(?P<path>{PATH})\s*:\s*(?P<start>{NUMBER})\s*->\s*(?P<end>{NUMBER})\s*@\s*"
-    r"(?P<random>random\s+)?(?P<first>\d{1,9})(?:\s*\.\.\s*(?P<last>\d{1,9}))?",
+    r"(?P<random>random\s+)?(?P<first>\d{1,9})(?:\s*\.\.\s*(?P<last>\d{1,9}))?(?P<unchecked>\s+unchecked)?",
     re.ASCII,
 )
 EXAMPLE = "unwrapped.g: 10 -> 5 @ 200..800"
@@ -38,6 +40,8 @@ class ScheduledChange:
     first: int
     last: int
     is_random: bool
+    is_checked: bool = True
+    """Whether it must be seen to make a difference before a run begins."""
 
     def when(self, episode: int) -> tuple[int, int]:
         """From which step on it moves in an episode, and when it has arrived."""
@@ -72,7 +76,10 @@ def parse_changes(text: str) -> tuple[ScheduledChange, ...]:
         if last < first:
             raise ValueError(f"a change cannot end before it begins: {part!r}")
         numbers = (float(match["start"]), float(match["end"]))
-        found.append(ScheduledChange(match["path"], *numbers, first, last, match["random"] is not None))
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError(f"the numbers of a change must be finite: {part!r}")
+        flags = (match["random"] is not None, match["unchecked"] is None)
+        found.append(ScheduledChange(match["path"], *numbers, first, last, *flags))
     if len({change.path for change in found}) < len(found):
         raise ValueError(f"an attribute changes twice in {text!r}")
     return tuple(found)
@@ -87,7 +94,7 @@ def get_attribute(environment: Any, path: str) -> float:
     holder, last = _holder(environment, path)
     try:
         value = holder[last] if isinstance(last, int) else getattr(holder, last)
-    except (AttributeError, IndexError, KeyError, TypeError):
+    except Exception:
         raise ValueError(f"the environment has no {path}") from None
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise ValueError(f"{path} is not a number that could change, but {type(value).__name__}")
@@ -106,8 +113,8 @@ def set_attribute(environment: Any, path: str, value: float) -> None:
             holder[last] = value
         else:
             setattr(holder, last, value)
-    except (AttributeError, IndexError, KeyError, TypeError):
-        raise ValueError(f"{path} of the environment cannot be set to {value:g}") from None
+    except Exception as error:  # an environment may refuse in its own way
+        raise ValueError(f"{path} of the environment cannot be set to {value:g}: {error}") from None
 
 
 def _holder(environment: Any, path: str) -> tuple[Any, str | int]:
@@ -117,6 +124,6 @@ def _holder(environment: Any, path: str) -> tuple[Any, str | int]:
     for part in parts[:-1]:
         try:
             holder = holder[part] if isinstance(part, int) else getattr(holder, part)
-        except (AttributeError, IndexError, KeyError, TypeError):
+        except Exception:
             raise ValueError(f"the environment has no {path}") from None
     return holder, parts[-1]

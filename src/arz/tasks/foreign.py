@@ -1,0 +1,118 @@
+"""Environments of others: making them, starting them, and what they show and take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+FAR = 10.0
+MOST_NUMBERS = 1024
+"""An observation or action with more numbers is not taken."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What an environment shows and takes."""
+
+    observations: int
+    actions: int
+    is_box: bool
+    low: Floats
+    high: Floats
+    """The bounds of a Box; the first of the Discrete actions is `low`."""
+    shape: tuple[int, ...]
+    dtype: str
+    steps: int
+    """The environment's own limit; 0 if it has none."""
+
+    def actions_of(self, given: Floats) -> list[Any]:
+        """What environments get of the numbers of policies [lane, entry]."""
+        if not self.is_box:
+            chosen = np.argmax(np.where(np.isnan(given), -np.inf, given), axis=1) + int(self.low[0])
+            return list(chosen.tolist())
+        known = np.where(np.isnan(given), self._middle, given)
+        return list(np.clip(known, self.low, self.high).astype(self.dtype).reshape(-1, *self.shape))
+
+    def extreme(self, is_high: bool) -> Any:
+        """The last action, or the first; of a Box without bounds, one far out."""
+        if not self.is_box:
+            return int(self.high[0] if is_high else self.low[0])
+        return self.actions_of(np.full((1, self.actions), FAR if is_high else -FAR))[0]
+
+    @cached_property
+    def _middle(self) -> Floats:
+        is_bounded = np.isfinite(self.low) & np.isfinite(self.high)
+        return np.where(
+            is_bounded, np.where(is_bounded, self.low, 0.0) / 2 + np.where(is_bounded, self.high, 0.0) / 2, 0.0
+        )
+
+
+def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
+    """An environment.
+
+    Raises:
+        ValueError: there is none of this name, or it cannot be made.
+    """
+    import gymnasium
+
+    try:
+        return gymnasium.make(env, disable_env_checker=True, **options, **more)
+    except Exception as error:
+        raise ValueError(f"the environment {env} cannot be made: {first_line(error)}") from None
+
+
+def started(environment: Any, name: str, seed: int) -> Any:
+    """What an environment shows at the start of an episode.
+
+    Raises:
+        ValueError: it does not start.
+    """
+    try:
+        return environment.reset(seed=seed)[0]
+    except Exception as error:
+        raise ValueError(f"{name} failed in its reset: {first_line(error)}") from error
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in a line."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+@lru_cache(64)
+def about_environment(env: str, options: str) -> About:
+    """What an environment, with these options as JSON, shows and takes.
+
+    Raises:
+        ValueError: it cannot be made, or is of a kind that is not supported.
+    """
+    from gymnasium.spaces import Box, Discrete
+
+    made = make(env, json.loads(options))
+    try:
+        seen, done = made.observation_space, made.action_space
+        if not isinstance(seen, Box) or seen.dtype is None or np.dtype(seen.dtype).kind not in "fiu":
+            raise ValueError(f"{env} shows {type(seen).__name__} observations: only Box, of numbers, is supported")
+        if not isinstance(done, Box | Discrete):
+            raise ValueError(f"{env} takes {type(done).__name__} actions: only Box and Discrete are supported")
+        sizes = (int(np.prod(seen.shape)), int(np.prod(done.shape)) if isinstance(done, Box) else int(done.n))
+        if not all(1 <= size <= MOST_NUMBERS for size in sizes):
+            raise ValueError(
+                f"{env} has {sizes[0]} observations and {sizes[1]} actions: at most {MOST_NUMBERS} are supported"
+            )
+        if isinstance(done, Discrete) and sizes[1] < 2:
+            raise ValueError(f"{env} has a single action: there is nothing to choose")
+        steps = made.spec.max_episode_steps if made.spec is not None else None
+        if isinstance(done, Box):
+            bounds = (done.low.astype(np.float64).ravel(), done.high.astype(np.float64).ravel())
+            return About(*sizes, True, *bounds, done.shape, str(done.dtype), steps or 0)
+        first = np.array([float(done.start)])
+        return About(*sizes, False, first, first + sizes[1] - 1, (), "int64", steps or 0)
+    finally:
+        made.close()
