@@ -270,7 +270,7 @@ def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
         (["test", "nowhere.arz"], "nowhere.arz: No such file or directory"),
         (["test", "x.arz", "--episodes", "0"], "--episodes must be 1 to 1000000"),
         (["plot", "nowhere"], "there is no run nowhere"),
-        (["replay", "x.arz", "--change", "suddenly"], "invalid choice: 'suddenly'"),
+        (["replay", str(EXAMPLES / "paper_cartpole.arz"), "--change", "suddenly"], "change must be one of none, sudden, continuous"),
         (["dance"], "invalid choice: 'dance'"),
         ([], "required: COMMAND"),
     ],

@@ -157,6 +157,7 @@ DOORS: dict[str, set[str]] = {
         "explain.ablation",
         "explain.traces",
         "tasks.any_environment",
+        "tasks.cartpole",
         "tasks.quadruped",
     },
     "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},

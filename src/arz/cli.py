@@ -318,6 +318,7 @@ def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
             dest=f"variant_{name}",
             default=argparse.SUPPRESS,
             choices=CHOICES if name == "leg" else None,
+            metavar=None if name == "leg" else "STEP",
             help=f"{text} (default: as in the run, or random)",
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from arz.analysis.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, 
 from arz.explain.ablation import Ablation
 from arz.explain.traces import Inside
 from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import LEGS, NUMBERS, Quadruped
 
 if TYPE_CHECKING:
@@ -29,47 +30,58 @@ MOST_NAME = 60
 CHOICE = "worth of each action:\nthe largest is done"
 
 
+def varying(inside: Inside) -> dict[str, Any]:
+    """The registers that vary, those that remember first; the action has a figure of its own."""
+    drawn = {n: v for n, v in inside.registers.items() if v.ndim < 3 and n != "action" and np.any(np.isfinite(v))}
+    found = {name: values for name, values in drawn.items() if not np.all(values == values[:1])}
+    return dict(sorted(found.items(), key=lambda item: item[0] not in inside.remembered))
+
+
 def registers_figure(inside: Inside, title: str) -> Figure:
     """Each register that varies, over time; vectors with a line for each entry."""
-    varying = {n: v for n, v in inside.registers.items() if v.ndim < 3 and not np.all(v == v[:1]) and n != "action"}
-    remembered = [name for name in varying if name in inside.remembered]
-    shown = [*remembered, *(name for name in varying if name not in remembered)][:MOST_PANELS]
+    registers = varying(inside)
+    shown = list(registers)[:MOST_PANELS]
     columns = 2 if len(shown) > 3 else 1
     rows = max(1, -(-len(shown) // columns))
-    figure = new_figure(1.4 + 1.35 * rows, title)
+    figure = new_figure(1.8 + 1.35 * rows, title)
     panels = np.atleast_1d(figure.subplots(rows, columns, sharex=True, squeeze=False)).ravel()
     time = np.arange(inside.steps) * inside.seconds
     periods = {phase: inside.periods(*steps) for phase, steps in inside.phases.items()}
     for panel, name in zip(panels, shown, strict=False):
-        values = varying[name]
-        many = values.ndim > 1
-        label = [f"[{k}]" for k in range(values.shape[1])] if many and values.shape[1] <= MOST_ENTRIES else None
-        panel.plot(time, values, color=None if many else BLACK, linewidth=0.8 if many else 1.1, alpha=0.8, label=label)
-        carried = " (remembered)" if name in remembered else ""
-        found = [
-            f"{of[name].steps * inside.seconds:.2f} {inside.unit} {phase}"
+        values = registers[name]
+        entries = values.shape[1] if values.ndim > 1 else 1
+        label = [f"[{k}]" for k in range(entries)] if 1 < entries <= MOST_ENTRIES else None
+        look = {"color": BLACK, "linewidth": 1.1} if entries == 1 else {"linewidth": 0.8}
+        panel.plot(time, values, alpha=0.8, label=label, **look)
+        remarks = [f"{entries} entries"] if entries > MOST_ENTRIES else []
+        remarks += ["remembered"] if name in inside.remembered else []
+        remarks += [
+            f"period {of[name].steps * inside.seconds:.2f} {inside.unit} {phase}".rstrip()
             for phase, of in periods.items()
             if name in of
         ]
-        period = f", period {', '.join(found)}".rstrip() if found else ""
-        panel.set_title(f"{name}{carried}{period}", fontsize=9, loc="left")
-        _mark(panel, inside, labels=panel is panels[0])
+        holes = int(np.sum(~np.all(np.isfinite(values.reshape(inside.steps, -1)), axis=1)))
+        remarks += [f"not finite in {holes} steps"] if holes else []
+        panel.set_title(f"{name} ({', '.join(remarks)})" if remarks else name, fontsize=9, loc="left")
+        _mark(panel, inside)
         plain(panel)
     for panel in panels[len(shown) :]:
         panel.set_axis_off()
     for panel in panels[max(0, len(shown) - columns) : len(shown)]:
         panel.set_xlabel(f"time ({inside.unit})")
         panel.tick_params(labelbottom=True)
-    left = len(varying) - len(shown)
-    if left:
-        figure.supxlabel(f"{left} more registers vary: see the table of the trace", fontsize=9)
+    left = len(registers) - len(shown)
+    figure.supylabel(
+        "value at the end of each step" + (f" ({left} more vary: see trace.csv)" if left else ""), fontsize=9
+    )
+    _legend(figure, inside)
     return figure
 
 
 def calls_figure(inside: Inside, title: str) -> Figure:
     """In which steps each call was done: the paper's call sequence."""
     names = list(inside.calls)
-    figure = new_figure(1.6 + 0.26 * max(3, len(names)), title)
+    figure = new_figure(2.0 + 0.26 * max(3, len(names)), title)
     panel = figure.subplots()
     for row, name in enumerate(names):
         at = np.flatnonzero(inside.calls[name]) * inside.seconds
@@ -84,6 +96,7 @@ def calls_figure(inside: Inside, title: str) -> Figure:
     )
     _mark(panel, inside)
     plain(panel)
+    _legend(figure, inside)
     return figure
 
 
@@ -98,66 +111,86 @@ def actions_figure(inside: Inside, title: str) -> Figure:
     else:
         groups, names = {"action": list(range(actions.shape[1]))}, [f"action[{k}]" for k in range(actions.shape[1])]
     at, most = inside.first_change, task.most_action
-    figure = new_figure(1.3 + 1.6 * max(2, len(groups)), title)
-    panels = figure.subplots(len(groups), 2 if at is not None else 1, squeeze=False, sharey="row")
+    is_beyond = bool(np.any(np.abs(actions[np.isfinite(actions)]) > most))
+    figure = new_figure(1.5 + 1.6 * max(2, len(groups)), title)
+    panels = figure.subplots(len(groups), 2 if at is not None else 1, squeeze=False)
     time = np.arange(inside.steps) * inside.seconds
     for row, (group, members) in enumerate(groups.items()):
         for column, panel in enumerate(panels[row]):
+            first, last = (max(at - AROUND, 0), at + AROUND) if column and at is not None else (0, inside.steps)
+            near = slice(first, last)
             for n, (colour, k) in enumerate(zip(cycle(LINES), members, strict=False)):
                 beneath = 0.8 * (len(members) - 1 - n) if len(members) <= len(LINES) else 0.0  # equal lines show all
-                panel.plot(time, actions[:, k], color=colour, linewidth=(0.7 if column == 0 else 1.2) + beneath)
-            if np.nanmax(np.abs(actions), initial=0.0) > most:
-                for limit in (-most, most):
-                    panel.axhline(limit, color=GREY, linestyle=":", linewidth=1.0)
-            _mark(panel, inside, labels=row == 0 and column == 0)
-            if column == 1 and at is not None:
-                panel.set_xlim((at - AROUND) * inside.seconds, (at + AROUND) * inside.seconds)
+                width = (1.2 if column else 0.7) + beneath
+                panel.plot(time[near], actions[near, k], color=colour, linewidth=width)
+            for limit in (-most, most) if is_beyond else ():
+                panel.axhline(limit, color=GREY, linestyle=":", linewidth=1.0)
+            _mark(panel, inside)
+            panel.set_xlim(first * inside.seconds, min(last, inside.steps) * inside.seconds)
             plain(panel)
-        panels[row][0].set_ylabel(f"{group}: action (rad)" if is_robot else "action" if is_box else CHOICE)
+        unit = "action (1: full force)" if isinstance(task, Cartpole) else "action" if is_box else CHOICE
+        panels[row][0].set_ylabel(f"{group}: action (rad)" if is_robot else unit)
     for panel in panels[-1]:
         panel.set_xlabel(f"time ({inside.unit})")
     if at is not None:
         panels[0][1].set_title("around the first change", fontsize=10)
     lines = [panels[0][0].plot([], [], color=colour)[0] for colour, _ in zip(cycle(LINES), names, strict=False)]
     shown = dict(zip(names, lines, strict=False)) if actions.shape[1] > 1 else {}
-    if np.nanmax(np.abs(actions), initial=0.0) > most:
+    if is_beyond:
         shown["what the motors take, at most"] = panels[0][0].plot([], [], color=GREY, linestyle=":")[0]
-    if shown:
-        figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=5, frameon=False)
+    _legend(figure, inside, shown)
     return figure
 
 
 def states_figure(inside: Inside, title: str) -> Figure:
     """The combinations of conditions that look at the observation, over time: the paper's state trajectory."""
-    figure = new_figure(3.6, title)
+    figure = new_figure(4.0, title)
     panel = figure.subplots()
     time = np.arange(inside.steps) * inside.seconds
     panel.step(time, inside.states, where="post", color=BLACK, linewidth=0.8)
     count = int(inside.states.max()) + 1
-    panel.set_yticks(range(count), [f"{k + 1}: {inside.combination(k)}" for k in range(count)], fontsize=8)
+    panel.set_yticks(range(count), [f"{k}: {inside.combination(k)}" for k in range(count)], fontsize=8)
     panel.set_ylabel("state: which of the conditions\nthat look at the observation hold")
-    panel.set_xlabel(f"time ({inside.unit})")
+    lines = ", ".join(name.split(":")[0] for name in inside.observing)
+    panel.set_xlabel(f"time ({inside.unit}); the digits of a state are the conditions of lines {lines} (1: it holds)")
     panel.set_xlim(0, inside.steps * inside.seconds)
     _mark(panel, inside)
     plain(panel)
+    _legend(figure, inside)
     return figure
 
 
-def _mark(panel: Any, inside: Inside, labels: bool = True) -> None:
+def _changes(inside: Inside) -> Iterator[tuple[Any, str]]:
+    """What changed in the world, and its colour."""
+    return zip(inside.changes, cycle(CHANGE_COLOURS), strict=False)
+
+
+def _mark(panel: Any, inside: Inside) -> None:
     """What changed in the world: a line where it jumped, a band while it moved."""
-    for change, colour in zip(inside.changes, cycle(CHANGE_COLOURS), strict=False):
+    for change, colour in _changes(inside):
         first, last = change.first * inside.seconds, change.last * inside.seconds
         if first == last:
             panel.axvline(first, color=colour, linewidth=1.6)
         else:
             panel.axvspan(first, last, color=colour, alpha=0.15, linewidth=0)
-    if labels:
-        for row, (change, colour) in enumerate(zip(inside.changes, cycle(CHANGE_COLOURS), strict=False)):
-            verb = "" if change.name.endswith("breaks") else (" jumps" if change.first == change.last else " changes")
-            panel.text(
-                change.first * inside.seconds, 1.02 + 0.13 * row, f" {change.name}{verb}", color=colour, fontsize=9,
-                transform=panel.get_xaxis_transform(), clip_on=False,
-            )  # fmt: skip
+
+
+def _legend(figure: Figure, inside: Inside, lines: dict[str, Any] | None = None) -> None:
+    """Below the panels: the lines that they share, and what changed when."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    shown = dict(lines or {})
+    for change, colour in _changes(inside):
+        first, last = (f"{step * inside.seconds:.4g}" for step in (change.first, change.last))
+        verb = "" if change.name.endswith("breaks") else " jumps" if first == last else " changes"
+        when = f"at {first} {inside.unit}" if first == last else f"from {first} to {last} {inside.unit}"
+        is_jump = change.first == change.last
+        mark = Line2D([], [], color=colour, linewidth=1.6) if is_jump else Patch(color=colour, alpha=0.15, linewidth=0)
+        shown[f"{change.name}{verb} {when}"] = mark
+    if shown:
+        columns = 3 if max(map(len, shown)) > 24 else 5
+        figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=columns, frameon=False)
 
 
 def kernel_figure(kernel: Any, inputs: Sequence[str], title: str) -> Figure:
@@ -178,25 +211,29 @@ def kernel_figure(kernel: Any, inputs: Sequence[str], title: str) -> Figure:
 
 
 def ablation_figure(found: Ablation, title: str) -> Figure:
-    """The score without each part; the line is that of the whole program."""
+    """What the score loses without each part."""
     names = [part.name if part.kind != "register" else f"memory: {part.name}" for part in found.parts]
     names = [
         f"f{p.function - 1}: {n}" if p.kind == "line" and p.function else n
         for p, n in zip(found.parts, names, strict=True)
     ]
     shown = [name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…" for name in names]
-    figure = new_figure(1.6 + 0.24 * max(4, len(names)), title)
+    figure = new_figure(
+        2.0 + 0.24 * max(4, len(names)), f"{title}\nmean return of the whole program: {found.score:.1f}"
+    )
     panel = figure.subplots()
     colours = {"line": SKY, "register": ORANGE, "function": GREEN}
-    scores = [part.score for part in found.parts]
-    panel.barh(range(len(names)), scores, color=[colours[part.kind] for part in found.parts], height=0.75)
-    panel.axvline(found.score, color=BLACK, linewidth=1.4)
-    panel.text(found.score, -0.9, f"the whole program: {found.score:.0f} ", ha="right", va="bottom", fontsize=9)
+    texts = {"line": "a line, left out", "register": "a register that forgets", "function": "a function, never called"}
+    for kind in dict.fromkeys(part.kind for part in found.parts):
+        rows = [row for row, part in enumerate(found.parts) if part.kind == kind]
+        lost = [found.worth(found.parts[row]) for row in rows]
+        panel.barh(rows, lost, color=colours[kind], height=0.75, label=texts[kind])
+    panel.axvline(0, color=BLACK, linewidth=1.0)
     panel.set_yticks(range(len(names)), shown, fontsize=8, family="monospace")
     panel.set_ylim(len(names) - 0.4, -0.6)
-    panel.set_xlabel(
-        "mean return without it (blue: a line, orange: a register that forgets from step to step, green: a function)"
-    )
-    plain(panel)
+    panel.set_xlabel("mean return that is lost without it")
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     return figure

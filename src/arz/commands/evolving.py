@@ -143,8 +143,9 @@ def _report(run: Run, options: argparse.Namespace, reason: str) -> None:
         print_json({**summary(run), "ended": reason, "tests": result_rows(results)})
         return
     if not has_champion:
-        least = run.config.search.select_every
-        print(f"No champion yet: that takes {least} evaluations. Go on with: arz resume {run.folder} --budget ...")
+        least = run.config.search.select_every * run.config.search.islands
+        print(f"No champion yet: the first is chosen after {least} evaluations.", end=" ")
+        print(f"Go on with: arz resume {run.folder} --budget ...")
         return
     print_policy(run.champion, f"arz show {run.folder}")
     if not results or run.folder is None:

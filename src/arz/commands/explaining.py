@@ -31,7 +31,7 @@ from arz.explain.ablation import ablate as ablated
 from arz.explain.diagram import diagram
 from arz.explain.flow import Flow, flow
 from arz.explain.linear import NotAffineError, Reading, read
-from arz.explain.traces import Inside, InsideProgram, look_inside
+from arz.explain.traces import LEAST_STEPS, Inside, InsideProgram, look_inside
 from arz.network import Network
 from arz.program import Program
 from arz.runs.store import is_run
@@ -62,6 +62,7 @@ def explain(options: argparse.Namespace) -> None:
     title = f"{options.source}: how its numbers flow"
     if folder is not None:
         _write(folder, "flow.svg", diagram(found, title))
+        (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
             kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
             figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
@@ -81,20 +82,26 @@ def explain(options: argparse.Namespace) -> None:
 
 def trace(options: argparse.Namespace) -> None:
     """Shows an episode from inside."""
+    check_episode(options.episode)
     policy, base = policy_and_known_task(options)
     task = own_task(options, base)
-    folder = _folder(options, "trace")
-    if folder is None:
+    if not options.output and not is_run(options.source):
         raise ValueError("say where to write the trace: --output FOLDER")
     shown = policy if isinstance(policy, Network) else with_own_names(policy)
     seen = look_inside(_watched(shown, task, options.episode))
+    folder = _folder(options, "trace")
+    assert folder is not None
     title = f"{options.source}: {task.name}, test episode {options.episode}"
     held = "registers" if isinstance(seen, InsideProgram) else "units"
-    drawn = {held: inside.registers_figure, "actions": inside.actions_figure}
+    drawn = {"actions": inside.actions_figure}
+    if inside.varying(seen):
+        drawn[held] = inside.registers_figure
     if seen.calls:
         drawn["calls"] = inside.calls_figure
     if seen.observing:
         drawn["states"] = inside.states_figure
+    for stale in {"registers", "units", "calls", "states"} - drawn.keys():  # of an earlier trace of this run
+        (folder / f"{stale}.png").unlink(missing_ok=True)
     for name, draw in drawn.items():
         figures.save(draw(seen, f"{title}\n{name}"), folder / f"{name}.png")
     _write(folder, "trace.csv", seen.csv())
@@ -298,7 +305,13 @@ def _print_periods(seen: Inside, periods: dict[str, Any]) -> None:
     if not names:
         return
     columns = ["register", *(f"period {phase} ({seen.unit})".replace("  ", " ") for phase in periods)]
-    rows = [[n, *(f"{of[n].steps * seen.seconds:.3f}" if n in of else "" for of in periods.values())] for n in names]
+    missing = {
+        phase: "" if last - first >= LEAST_STEPS else "too short" for phase, (first, last) in seen.phases.items()
+    }
+    rows = [
+        [n, *(f"{of[n].steps * seen.seconds:.3f}" if n in of else missing[phase] for phase, of in periods.items())]
+        for n in names
+    ]
     terminal.console().print(terminal.table("What repeats itself", columns, rows))
 
 

@@ -27,8 +27,13 @@ SETTLING = 50
 """So many steps at the start, and after a change, do not count for periods."""
 LEAST_PERIODS = 3
 """A period is told if it fits this often into the time that is looked at,"""
-LEAST_LIKENESS = 0.3
-"""and if the register is at least so much (1: fully) like itself, one period later."""
+LEAST_LIKENESS = 0.5
+"""and if the register is at least so much (1: fully) like itself, one period later,"""
+NOISE = 4.0
+"""and this over the square root of the number of steps, below which noise may be like itself."""
+LEAST_STEPS = 32
+"""In fewer steps no period is looked for."""
+HUGE = 1e100
 LEAST_MOVEMENT = 0.01
 """What moves less than this share of its movement in the whole episode has settled."""
 
@@ -145,14 +150,16 @@ class Inside(ABC):
         return {"before": (min(first, begun), begun), "after": (min(last + first, self.steps), self.steps)}
 
     def periods(self, first: int = 0, last: int | None = None) -> dict[str, Period]:
-        """The scalar registers that repeat themselves between two steps, and the entries of the action."""
+        """What repeats itself between two steps: registers, vectors as a whole, and the entries of the action."""
         found = {}
-        scalars = {name: values for name, values in self.registers.items() if values.ndim == 1}
+        looked_at = dict(self.registers)
         count = self.episode.actions.shape[1]
         if count > 1:
-            scalars |= {f"action[{k}]": self.episode.actions[:, k] for k in range(count)}
-        for name, values in scalars.items():
-            period = period_of(values[first:last], float(np.ptp(values)))
+            looked_at |= {f"action[{k}]": self.episode.actions[:, k] for k in range(count)}
+        for name, values in looked_at.items():
+            known = values[np.isfinite(values)]
+            usual = float(np.ptp(known)) if len(known) else 0.0
+            period = period_of(values[first:last], usual)
             if period is not None:
                 found[name] = period
         return found
@@ -247,20 +254,28 @@ def look_inside(episode: Watched) -> Inside:
 
 
 def period_of(values: Floats, usual: float = 0.0) -> Period | None:
-    """The period of a signal, by its autocorrelation; None if it has none, or hardly moves.
+    """The period of a signal [step] or [step, entry], by its autocorrelation; None if it has none, or hardly moves.
+
+    A straight trend is taken away. Steps in which it is not finite are left out: the longest stretch without counts.
 
     Args:
         values: the signal.
         usual: how far it moves at other times: a hundredth of that does not count as a movement.
     """
-    steps = len(values)
-    if steps < 3 * LEAST_PERIODS or not np.all(np.isfinite(values)):
+    rows = _longest_finite(values if values.ndim == 2 else values[:, None])
+    steps = len(rows)
+    if steps < LEAST_STEPS or not np.isfinite(usual):
         return None
-    centred = values - values.mean()
-    least = max(1e-9, 1e-9 * float(np.max(np.abs(values))), LEAST_MOVEMENT * usual)
-    if np.max(np.abs(centred)) <= least or not np.isfinite(usual):
+    time = np.linspace(-1.0, 1.0, steps)
+    size = max(1.0, float(np.max(np.abs(rows))))
+    rows = rows - rows.mean(axis=0)
+    moved = float(np.max(np.abs(rows)))
+    if moved <= max(1e-9 * size, LEAST_MOVEMENT * usual):
         return None
-    likeness = _autocorrelation(centred)[: steps // LEAST_PERIODS + 1]
+    rows = rows - time[:, None] * (time @ rows / (time @ time))
+    if float(np.max(np.abs(rows))) <= 1e-9 * moved:
+        return None
+    likeness = _autocorrelation(rows)[: steps // LEAST_PERIODS + 1]
     below = np.flatnonzero(likeness < 0)
     if not len(below):
         return None
@@ -268,7 +283,8 @@ def period_of(values: Floats, usual: float = 0.0) -> Period | None:
     peaks = (
         np.flatnonzero((rest[1:-1] >= rest[:-2]) & (rest[1:-1] > rest[2:])) + 1 if len(rest) > 2 else np.zeros(0, int)
     )
-    peaks = peaks[rest[peaks] >= max(LEAST_LIKENESS, 0.9 * rest[peaks].max(initial=0.0))]
+    least = max(LEAST_LIKENESS, NOISE / np.sqrt(steps))
+    peaks = peaks[rest[peaks] >= max(least, 0.9 * rest[peaks].max(initial=0.0))]
     if not len(peaks):
         return None
     at = int(peaks[0] + below[0])
@@ -277,10 +293,20 @@ def period_of(values: Floats, usual: float = 0.0) -> Period | None:
     return Period(at + (0.5 * (left - right) / bend if bend < 0 else 0.0), float(middle))
 
 
-def _autocorrelation(centred: Floats) -> Floats:
-    """By lag, each lag with the mean over the steps that it has."""
-    steps = len(centred)
-    spectrum = np.fft.rfft(centred, 2 * steps)
-    sums = np.fft.irfft(spectrum * np.conj(spectrum))[:steps]
-    means = sums / np.arange(steps, 0, -1)
-    return np.asarray(means / means[0])
+def _longest_finite(rows: Floats) -> Floats:
+    """The longest stretch of steps in which all entries are finite."""
+    holes = np.flatnonzero(~np.all(np.isfinite(rows) & (np.abs(rows) < HUGE), axis=1))
+    edges = np.concatenate([[-1], holes, [len(rows)]])
+    longest = int(np.argmax(np.diff(edges)))
+    return rows[edges[longest] + 1 : edges[longest + 1]]
+
+
+def _autocorrelation(rows: Floats) -> Floats:
+    """By lag: the correlation of what is there both now and so many steps later, over all entries."""
+    steps = len(rows)
+    spectrum = np.fft.rfft(rows, 2 * steps, axis=0)
+    products = np.fft.irfft(spectrum * np.conj(spectrum), axis=0)[:steps].sum(axis=1)
+    energy = np.concatenate([[0.0], np.cumsum(np.square(rows).sum(axis=1))])
+    early, late = energy[steps - np.arange(steps)], energy[steps] - energy[np.arange(steps)]
+    size = np.sqrt(early * late)
+    return np.asarray(np.where(size > 0, products / np.where(size > 0, size, 1.0), 0.0))
