@@ -19,6 +19,11 @@ ANALYSES: dict[str, tuple[str, str, str]] = {
         "--contact-iterations 5 --leg FR --break-step 300",
         "--contact-iterations 5 --episodes 40",
     ),
+    "walker": (
+        "results/quadruped/champions/default-1.arz",
+        "--contact-iterations 5 --leg FR --break-step 500",
+        "--contact-iterations 5 --episodes 40",
+    ),
 }
 """Program, and options of trace and ablate."""
 LEFT_OUT = {"trace.csv", "program.arz"}

@@ -20,10 +20,10 @@ DATA = KEPT / "runs.jsonl"
 ARZ = str(Path(sys.executable).parent / "arz")
 SEEDS = (1, 2, 3)
 ENVIRONMENTS = {
-    "InvertedPendulum-v5": "2M steps",
+    "InvertedPendulum-v5": "3M steps",
     "Acrobot-v1": "3M steps",
-    "MountainCarContinuous-v0": "10M steps",
-    "Pendulum-v1": "10M steps",
+    "MountainCarContinuous-v0": "6M steps",
+    "Pendulum-v1": "40M steps",
 }
 EPISODES = 100
 

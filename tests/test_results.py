@@ -90,7 +90,7 @@ def test_champions_score_what_the_data_says(experiment: str) -> None:
         assert score == pytest.approx(row["own"], abs=2)
 
 
-@pytest.mark.parametrize("name", ["paper_cartpole", "cartpole", "quadruped"])
+@pytest.mark.parametrize("name", ["paper_cartpole", "cartpole", "quadruped", "walker"])
 def test_analyses_are_what_the_commands_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     kept = ROOT / "docs" / "analysis" / name

@@ -120,7 +120,7 @@ def actions_figure(inside: Inside, title: str) -> Figure:
             first, last = (max(at - AROUND, 0), at + AROUND) if column and at is not None else (0, inside.steps)
             near = slice(first, last)
             for n, (colour, k) in enumerate(zip(cycle(LINES), members, strict=False)):
-                beneath = 0.8 * (len(members) - 1 - n) if len(members) <= len(LINES) else 0.0  # equal lines show all
+                beneath = 0.5 * (len(members) - 1 - n) if len(members) <= len(LINES) else 0.0  # equal lines show all
                 width = (1.2 if column else 0.7) + beneath
                 panel.plot(time[near], actions[near, k], color=colour, linewidth=width)
             for limit in (-most, most) if is_beyond else ():

@@ -345,6 +345,7 @@ def _print_ablation(found: Ablation, smaller: Smaller, options: argparse.Namespa
     terminal.console().print(terminal.table(title, columns, rows, text=("part", "what")))
     print(
         f"\nThe smallest program within {options.tolerance:.0%} that leaving out lines one by one gave: "
-        f"{smaller.removed} lines fewer, {smaller.score:.1f} on the test episodes (whole: {smaller.whole_score:.1f}).\n"
+        f"{smaller.removed} line{'' if smaller.removed == 1 else 's'} fewer, {smaller.score:.1f} on the test episodes "
+        f"(whole: {smaller.whole_score:.1f}).\n"
     )
     print(flow(smaller.program).listing())

@@ -95,9 +95,10 @@ def _filter(reading: Reading | None, why: str, where: str) -> list[str]:
     if reading is None:
         return [f"Nothing is said about a linear form: {why or 'it was not looked for'}."]
     size = f"a linear filter with {_count(len(reading.state), 'number')} of state"
+    size = size if reading.state else "a linear function"
     if reading.is_exact:
         return [
-            f"It is exactly {size if reading.state else 'a linear function'} of {_inputs(reading)}.",
+            f"It is exactly {size} of {_inputs(reading)}.",
             *_modes(reading),
         ]
     if is_on_path(reading):
@@ -164,7 +165,7 @@ def _modes(reading: Reading) -> list[str]:
 
 def _shown(value: complex) -> str:
     if abs(value.imag) <= NOTHING:
-        return f"{value.real:.3f}"
+        return f"{value.real + 0.0 if abs(value.real) > NOTHING else 0.0:.3f}"
     return f"{value.real:.3f} ± {abs(value.imag):.3f}i"
 
 
