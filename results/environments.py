@@ -21,8 +21,8 @@ ARZ = str(Path(sys.executable).parent / "arz")
 SEEDS = (1, 2, 3)
 ENVIRONMENTS = {
     "InvertedPendulum-v5": "3M steps",
-    "Acrobot-v1": "3M steps",
-    "MountainCarContinuous-v0": "6M steps",
+    "Acrobot-v1": "8M steps",
+    "MountainCarContinuous-v0": "10M steps",
     "Pendulum-v1": "40M steps",
 }
 EPISODES = 100
