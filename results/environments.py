@@ -19,19 +19,22 @@ KEPT = ROOT / "results" / "environments"
 DATA = KEPT / "runs.jsonl"
 ARZ = str(Path(sys.executable).parent / "arz")
 SEEDS = (1, 2, 3)
-ENVIRONMENTS = {
-    "InvertedPendulum-v5": "3M steps",
-    "Acrobot-v1": "8M steps",
-    "MountainCarContinuous-v0": "10M steps",
-    "Pendulum-v1": "40M steps",
+ENVIRONMENTS: dict[str, tuple[str, str]] = {
+    "InvertedPendulum-v5": ("3M steps", "1000"),
+    "Acrobot-v1": ("6M steps", "-85"),
+    "MountainCarContinuous-v0": ("10M steps", "97"),
+    "Pendulum-v1": ("40M steps", "-180"),
 }
+"""Budget and target: a run ends at either."""
 EPISODES = 100
 
 
 def command_of(env: str, seed: int) -> list[str]:
     """The command that makes a run."""
     folder = f"runs/results/{env}-{seed}"
-    return ["arz", "evolve", "--env", env, "--seed", str(seed), "--budget", ENVIRONMENTS[env], "--output", folder]
+    budget, target = ENVIRONMENTS[env]
+    ending = ["--budget", budget, "--target", target, "--output", folder]
+    return ["arz", "evolve", "--env", env, "--seed", str(seed), *ending]
 
 
 def rows() -> list[dict[str, Any]]:
@@ -49,7 +52,8 @@ def run() -> None:
                 continue
             command = command_of(env, seed)
             begun = (ROOT / command[-1]).exists()
-            words = ["resume", command[-1], "--budget", ENVIRONMENTS[env]] if begun else command[1:]
+            budget, target = ENVIRONMENTS[env]
+            words = ["resume", command[-1], "--budget", budget, "--target", target] if begun else command[1:]
             subprocess.run([ARZ, *words, "--no-test", "--quiet"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
             with arz.Run.open(ROOT / command[-1]) as made:
                 found, program = made.test(episodes=EPISODES)[0], arz.readable(made.program).program

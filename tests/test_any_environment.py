@@ -56,6 +56,18 @@ def test_returns_are_those_of_the_environment() -> None:
     assert np.array_equal(arz.evaluate(program, task, EPISODES, threads=1).returns, found.returns)
 
 
+def test_programs_that_run_side_by_side_do_not_disturb_each_other() -> None:
+    """Also where their episodes end at different times, and where the last group is a small one."""
+    task = AnyEnvironment("CartPole-v1").settled()
+    programs = random_batch(Memory(4, 2, scalars=4, vectors=5, matrices=0, indices=2), 23, 8)
+    together = arz.evaluate(programs, task, EPISODES, threads=1)
+    assert len(np.unique(together.lengths)) > 3
+    for number in (0, 10, 22):
+        alone = arz.evaluate(programs[number], task, EPISODES, threads=1)
+        for name in ("returns", "lengths", "statuses"):
+            assert np.array_equal(getattr(alone, name)[0], getattr(together, name)[number])
+
+
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
     task = AnyEnvironment("Pendulum-v1", steps=30).settled()
     batch = random_batch(Memory(3, 1, scalars=5, vectors=4, matrices=0, indices=2), 9, 1)

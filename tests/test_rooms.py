@@ -68,7 +68,16 @@ DOORS: dict[str, set[str]] = {
         "tasks.task",
         "text",
     },
-    "explain.traces": {"explain.flow", "network", "program", "tasks.cartpole", "tasks.quadruped", "text", "watch"},
+    "explain.traces": {
+        "explain.flow",
+        "network",
+        "program",
+        "tasks.any_environment",
+        "tasks.cartpole",
+        "tasks.quadruped",
+        "text",
+        "watch",
+    },
     "explain.words": {"complexity", "explain.dual", "explain.flow", "explain.linear", "program"},
     # a search knows neither programs nor tasks
     "search.__init__": set(),

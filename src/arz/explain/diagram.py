@@ -20,11 +20,11 @@ COLOURS = {
 }
 """Of a line by what it depends on first; and of the arcs of calls."""
 LEGEND = (
-    ("observation", "depends on the observation, in this step"),
-    ("last action", "not on that, but on the last action"),
-    ("memory", "on memory only; dashed, left: read in the next step"),
-    ("random", "on random numbers only"),
-    ("constant", "on nothing that varies"),
+    ("observation", "computed from the observation of the same step"),
+    ("last action", "computed from the last action, not from the observation"),
+    ("memory", "computed from memory only; dashed, left: read in the next step"),
+    ("random", "computed from random numbers only"),
+    ("constant", "computed from nothing that varies"),
     ("call", "dashed, right: done on the condition of a call"),
 )
 ROW, LETTER, GAP, FONT = 22, 7.3, 14, 12
@@ -42,12 +42,19 @@ def diagram(flow: Flow, title: str) -> str:
     right += [(place[c], n, "call") for (key, n) in place.items() for c in sorted(flow.by_place[key].conditions)]
     left = [(place[used], n) for (key, n) in place.items() for used in sorted(flow.by_place[key].carries)]
     reach = {"left": _reach([(a, b) for a, b in left]), "right": _reach([(a, b) for a, b, _ in right])}
-    start, top = reach["left"] + 3 * GAP, 44 + 16 * (len(LEGEND) + 1)
+    used = {_colour(flow, line) for line in flow.lines}
+    used |= {COLOURS["call"]} if any(kind == "call" for *_, kind in right) else set()
+    used |= {COLOURS["memory"]} if left else set()
+    legend = [(name, text) for name, text in LEGEND if COLOURS[name] in used]
+    start, top = reach["left"] + 3 * GAP, 44 + 16 * (len(legend) + 1)
     height = top + ROW * len(rows) + 16
-    widest = max(len(title) * 9.2, max(len(text) for _, text in LEGEND) * LETTER + 30)
+    widest = max(len(title) * 9.2, max((len(text) for _, text in legend), default=0) * LETTER + 30)
     total = max(start + width + reach["right"] + 3 * GAP, widest + 2 * GAP)
     parts = [f'<text x="{GAP}" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
-    parts.append(_legend(GAP, 44))
+    parts += [
+        f'<text x="{GAP}" y="{44 + 16 * n}" fill="{COLOURS[name]}">■ {text}</text>'
+        for n, (name, text) in enumerate(legend)
+    ]
     for n, (line, text) in enumerate(zip(rows, texts, strict=True)):
         colour = "#000000" if line is None else _colour(flow, line)
         weight = "bold" if line is None else "normal"
@@ -141,10 +148,3 @@ def _marker() -> str:
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
         '<path d="M 0 0 L 8 4 L 0 8 z" fill="#444444"/></marker></defs>'
     )
-
-
-def _legend(x: int, y: int) -> str:
-    rows = []
-    for n, (name, text) in enumerate(LEGEND):
-        rows.append(f'<text x="{x}" y="{y + 16 * n}" fill="{COLOURS[name]}">■ {text}</text>')
-    return "\n".join(rows)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from arz.explain.flow import OBSERVATION, Flow, Line, flow
 from arz.network import Network, unfold
 from arz.program import Program
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import STEP as CARTPOLE_STEP
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import LEGS, Quadruped
@@ -176,6 +177,9 @@ class Inside(ABC):
                 columns |= {f"{name}[{', '.join(map(str, at))}]": values[(slice(None), *at)] for at in inside}
         columns |= {f"call {name}": fired.astype(int) for name, fired in self.calls.items()}
         columns["state"] = self.states
+        task = self.episode.task
+        if isinstance(task, AnyEnvironment) and not task.about.is_box:
+            columns["chosen"] = np.array(task.about.actions_of(self.episode.actions))
         columns |= {f"world: {name}": values for name, values in self.episode.rows.items()}
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")

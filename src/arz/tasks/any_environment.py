@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from arz.native import core
 from arz.tasks.change_check import Tried, check_changes
-from arz.tasks.environment import Episodes
+from arz.tasks.environment import RUNNING, WAITING, Episodes
 from arz.tasks.foreign import About, about_environment, first_line, make, started
 from arz.tasks.schedule import ScheduledChange, get_attribute, parse_changes, set_attribute
 from arz.tasks.status import Status
@@ -31,6 +31,8 @@ from arz.tasks.task import Evaluation, Keys
 
 Floats = NDArray[np.float64]
 OBJECTIVES = ("return", "length")
+AT_ONCE = 32
+"""So many episodes run side by side in a process: programs share what a step costs beside the environment."""
 AS_IT_IS, CHANGING = "as it is", "changing"
 """The names of tests."""
 NO_NETWORKS = "networks are for cartpole and quadruped: in other environments, evolve programs"
@@ -180,8 +182,8 @@ class AnyEnvironment:
         stepper.reset(np.ascontiguousarray(episodes))
         for lane, key in enumerate(episodes.tolist()):
             running.start(lane, key)
-        while np.any(running.statuses == 0):
-            alive, at = np.flatnonzero(running.statuses == 0), running.times.copy()
+        while np.any(running.statuses == RUNNING):
+            alive, at = np.flatnonzero(running.statuses == RUNNING), running.times.copy()
             seen = running.observations()
             actions = stepper.act(seen)
             rewards = running.step(actions)
@@ -248,7 +250,7 @@ class AnyEpisodes(Episodes):
         """Rewards and statuses after one step; those that have ended stay as they are."""
         rewards, statuses = np.zeros(len(self.environments)), self.statuses.copy()
         chosen, limit = self._about.actions_of(actions), self._limit
-        for which in np.flatnonzero(self.statuses == 0).tolist():
+        for which in np.flatnonzero(self.statuses == RUNNING).tolist():
             if self.task.changes:
                 self._move(which, int(self.times[which]) - 1)
             try:
@@ -327,15 +329,26 @@ def _roll(
     statuses = np.zeros((len(which), lanes), np.uint8)
     if not lanes:
         return returns, lengths, statuses
-    running = _episodes(task, lanes)
-    for row, program in enumerate(which.tolist()):
-        stepper = core.Stepper(batch, program, lanes)
-        stepper.reset(np.ascontiguousarray(episodes))
-        for lane, key in enumerate(episodes.tolist()):
-            running.start(lane, key)
-        while np.any(running.statuses == 0):
-            returns[row] += running.step(stepper.act(running.observations()))
-        lengths[row], statuses[row] = running.times, running.statuses
+    together = max(1, AT_ONCE // lanes)
+    running = _episodes(task, together * lanes)
+    actions = np.zeros((together * lanes, task.actions))
+    for first in range(0, len(which), together):
+        rows = range(first, min(first + together, len(which)))
+        places = [slice(k * lanes, (k + 1) * lanes) for k in range(len(rows))]
+        steppers = [core.Stepper(batch, int(which[row]), lanes) for row in rows]
+        running.statuses[:] = WAITING
+        used = slice(0, len(rows) * lanes)
+        for place, stepper in zip(places, steppers, strict=True):
+            stepper.reset(np.ascontiguousarray(episodes))
+            for lane, key in enumerate(episodes.tolist(), place.start):
+                running.start(lane, key)
+        while np.any(running.statuses[used] == RUNNING):
+            seen = running.observations()
+            for place, stepper in zip(places, steppers, strict=True):
+                actions[place] = stepper.act(seen[place])
+            returns[rows.start : rows.stop] += running.step(actions)[used].reshape(-1, lanes)
+        lengths[rows.start : rows.stop] = running.times[used].reshape(-1, lanes)
+        statuses[rows.start : rows.stop] = running.statuses[used].reshape(-1, lanes)
     return returns, lengths, statuses
 
 
