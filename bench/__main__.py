@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from arz import Batch, Memory, Program, Variation, crossover, effective, execute, execute_batch, mutate, random_programs
 from arz.native import core, load
 from arz.streams import keys
-from bench import baselines, quadruped, search
+from bench import baselines, environments, quadruped, search
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -235,7 +235,11 @@ def main() -> None:
     print(f"build: {core.INSTRUCTION_SET}; best of {ROUNDS} rounds in turn; a ratio above 1 is the gain\n")
     if (load_average := os.getloadavg()[0]) > 0.5:
         print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
-    parts = {"quadruped": quadruped.quadruped, "baselines": baselines.baselines}
+    parts = {
+        "quadruped": quadruped.quadruped,
+        "baselines": baselines.baselines,
+        "environments": environments.environments,
+    }
     if sys.argv[1:]:
         for name in sys.argv[1:]:
             parts[name](row, best_times)
