@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -340,6 +341,14 @@ def test_a_change_that_matters_only_elsewhere_can_be_left_unchecked() -> None:
         AnyEnvironment("MountainCarContinuous-v0", change=goal).settled()
     assert AnyEnvironment("MountainCarContinuous-v0", change=f"{goal} unchecked").settled().changes[0].end == 0.3
     assert AnyEnvironment(FOLLOW, change="unwrapped.drift: 0 -> 1 @ 0", steps=1).settled().limit == 1
+
+
+def test_what_is_missing_comes_with_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    with pytest.raises(ValueError, match="pip install 'gymnasium"):
+        AnyEnvironment("BipedalWalker-v3").settled()
+    with pytest.raises(ValueError, match=r"can be imported\.$"):
+        AnyEnvironment("nowhere:There-v0").settled()
 
 
 def test_networks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

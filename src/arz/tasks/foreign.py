@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 FAR = 10.0
 MOST_NUMBERS = 1024
 """An observation or action with more numbers is not taken."""
+MISSING = ". What environments of Gymnasium need comes with pip install 'gymnasium[classic-control,box2d,mujoco]'"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,9 @@ def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
     try:
         return gymnasium.make(env, disable_env_checker=True, **options, **more)
     except Exception as error:
-        raise ValueError(f"the environment {env} cannot be made: {first_line(error)}") from None
+        is_missing = isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled) and ":" not in env
+        hint = MISSING if is_missing else ""
+        raise ValueError(f"the environment {env} cannot be made: {first_line(error)}{hint}") from None
 
 
 def started(environment: Any, name: str, seed: int) -> Any:
