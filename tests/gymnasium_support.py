@@ -39,7 +39,7 @@ class Follow(gymnasium.Env[Any, Any]):
         self.x += self.drift + self.gain * push + self.used
         self.time += 1
         reward: Any = {"nan": np.nan, "row": [1.0, 2.0]}.get(self.kind, -min(abs(self.x), 9.0))
-        shown = np.zeros(5) if self.kind == "odd" else self._seen()
+        shown = np.zeros({"odd": 5, "short": 1}[self.kind]) if self.kind in ("odd", "short") else self._seen()
         return shown, reward, abs(self.x) > 500, False, {}
 
     def render(self) -> Any:

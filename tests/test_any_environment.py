@@ -282,15 +282,22 @@ def test_a_file_can_be_tried_in_the_environment_that_it_is_for(
     change = ["--change", "unwrapped.g: 10 -> 5 @ 40..60"]
     assert main(["trace", str(file), *where, *change, "--output", f"{tmp_path}/t", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changes"] == [{"name": "unwrapped.g", "first": 41, "last": 60}]
+    assert main(["test", str(file), *where, *change, "--episodes", "2", "--json"]) == 0
+    assert [test["task"] for test in json.loads(capsys.readouterr().out)["tests"]] == ["changing", "unchanged"]
+    endless = ["--env", "tests.gymnasium_support:Endless-v0", "--env-options", "{shape = [3]}", "--steps", "7"]
+    assert main(["trace", str(file), *endless, "--output", f"{tmp_path}/e", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 7
     assert main(["ablate", str(file), *where, "--episodes", "2"]) == 0
     assert main(["explain", str(file), *where]) == 0
     assert main(["export", str(file), *where, "--to", "c"]) == 0
     capsys.readouterr()
     for words, sentence in (
         (["--env", "Pendlum-v1"], "cannot be made"),
-        (["--env", "Acrobot-v1"], "the task has 6 observations"),
+        (["--env", "Acrobot-v1"], "Acrobot-v1 shows 6 numbers and takes 3"),
         ([*where, "--change", "unwrapped.q: 1 -> 2 @ 5"], "has no unwrapped.q"),
-        ([*where, "--task", "all"], "--change and --task are for cartpole"),
+        ([*where, "--task", "all"], "--task is for cartpole"),
+        (["--env", "tests.gymnasium_support:Endless-v0"], "say how long an episode is (--steps)"),
+        ([*where, "--env-options", "[]"], "env_options must be a table"),
         ([*where, "--env-options", "7"], "env_options"),
         ([*where, "--env-options", "{colour = 7}"], "cannot be made"),
     ):
@@ -310,6 +317,7 @@ def test_an_environment_that_fails_gets_a_sentence() -> None:
         ("never starts", "failed in its reset: no power"),
         ("row", "as a reward: a number was expected"),
         ("odd", "but its space says numbers of shape"),
+        ("short", "but its space says numbers of shape"),
     ],
 )
 def test_whatever_an_environment_does_gets_a_sentence(

@@ -142,6 +142,11 @@ def test_programs_that_are_said_to_be_affine_are() -> None:
             continue
         exact += 1
         assert np.allclose(found.predict(seen[:, 0]), expected, rtol=1e-6, atol=1e-9)
+        impulse = np.zeros((8, 3, 3))
+        impulse[0] = np.eye(3)  # a lane for each entry
+        nothing = machine.execute(program, np.zeros((8, 1, 3)))
+        response = machine.execute(program, impulse) - nothing
+        assert np.allclose(found.closed.kernel(8), response.swapaxes(1, 2), rtol=1e-6, atol=1e-6)
     assert exact > 45
 
 
@@ -226,6 +231,16 @@ def test_a_state_that_the_action_shows_a_step_later_counts() -> None:
         assert "every step of it" not in said
         assert "It is not linear" in said
         assert "Nor is a linear filter" in said
+
+
+def test_a_number_that_is_shown_now_and_later_counts_once() -> None:
+    """A finite difference: what is seen adds to the action now, and is taken away a step later."""
+    program = parsed("    action = s0 * -1.0\n    s0 = sum(obs)\n    action = action + s0\n")
+    found = read(program)
+    assert found.is_exact
+    assert found.closed.kernel(4)[:, 0, 0].tolist() == [1, -1, 0, 0]
+    seen = np.random.default_rng(1).normal(size=(9, 1, 2))
+    assert np.allclose(found.predict(seen[:, 0]), machine.execute(program, seen)[:, 0])
 
 
 def test_the_last_action_is_part_of_the_closed_form() -> None:
@@ -428,6 +443,15 @@ def test_periods() -> None:
     swing = np.sin(2 * np.pi * steps / 40)
     assert period_of(swing, usual=50.0) is not None
     assert period_of(swing, usual=500.0) is None
+    assert period_of(np.float32(0.1 * steps).astype(float)) is None  # rounding is no rhythm
+    for length in (2.5, 3.2, 10.4):
+        assert period_of(np.sin(2 * np.pi * steps / length)).steps == pytest.approx(length, rel=0.01)  # type: ignore[union-attr]
+    drifting = np.where(steps < 3, np.nan, swing + 0.02 * steps)
+    assert period_of(drifting).steps == pytest.approx(40, rel=0.02)  # type: ignore[union-attr]
+    both = np.stack([swing, np.cos(2 * np.pi * steps / 40)] * 2, axis=1).reshape(400, 2, 2)
+    assert period_of(both).steps == pytest.approx(40, rel=0.01)  # type: ignore[union-attr]
+    noise = [np.random.default_rng(seed).normal(size=60) for seed in range(100)]
+    assert not any(period_of(values) for values in noise)
     square = np.where(steps % 32 < 16, 1.0, 0.0)
     assert period_of(square).steps == pytest.approx(32, rel=0.02)  # type: ignore[union-attr]
 
@@ -486,6 +510,34 @@ def test_networks_show_their_units(kind: str) -> None:
 
 
 # ---- commands ----
+
+
+def test_what_fails_leaves_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--env", "tests.gymnasium_support:Follow-v0", "--env-options", '{kind = "fails"}']
+    (tmp_path / "p.arz").write_text(HEAD + "def GetAction(obs, action):\n    s0 = sin(s0)\n    action = sum(obs)\n")
+    for command in ("trace", "ablate"):
+        assert main([command, str(tmp_path / "p.arz"), *where, "--output", str(tmp_path / command)]) == 2
+        assert "failed in a step: out of order" in capsys.readouterr().err
+        assert not (tmp_path / command).exists()
+    assert main(["explain", str(PAPER), "--env", "Pendulum-v1", "--output", str(tmp_path / "e")]) == 2
+    assert "shows 3 numbers and takes 1" in capsys.readouterr().err
+    assert not (tmp_path / "e").exists()
+
+
+def test_registers_that_are_matrices_are_traced(tmp_path: Path) -> None:
+    head = "memory(observations=4, actions=1, scalars=5, vectors=4, matrices=2, indices=0)\n"
+    (tmp_path / "m.arz").write_text(
+        f"{head}def GetAction(obs, action):\n    m1 = outer(obs, obs)\n    m0 = m0 + m1\n    action = norm(m0)\n"
+    )
+    assert main(["trace", str(tmp_path / "m.arz"), "--output", str(tmp_path / "t")]) == 0
+    assert "m0[3, 3]" in (tmp_path / "t" / "trace.csv").read_text().splitlines()[0]
+
+
+def test_a_full_memory_is_ablated_without_what_takes_one_more() -> None:
+    head = "memory(observations=4, actions=1, scalars=64, vectors=5, matrices=0, indices=2)\n"
+    body = "    s0 = sum(obs)\n    s1 = s1 + s0\n    v3 = v3 + obs\n    s2 = sum(v3)\n    action = s1 + s2\n"
+    found = ablate(Program.parse(f"{head}def GetAction(obs, action):\n{body}"), arz.Cartpole(), episodes=2)
+    assert [part.name for part in found.parts if part.kind == "register"] == ["v3"]
 
 
 def test_a_network_is_traced_and_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

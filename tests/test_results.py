@@ -12,7 +12,11 @@ import pytest
 
 import arz
 from arz.cli import main
+from arz.explain.linear import read
+from arz.explain.words import is_on_path, is_telling
+from arz.simplify import with_own_names
 from arz.tasks.any_environment import AnyEnvironment
+from arz.watch import watch
 
 ROOT = Path(__file__).parent.parent
 
@@ -99,6 +103,19 @@ def test_analyses_are_what_the_commands_say(name: str, tmp_path: Path, monkeypat
     assert (kept / "README.md").read_text().startswith((tmp_path / "made" / "explain.md").read_text())
     assert (kept / "flow.svg").read_text() == (tmp_path / "made" / "flow.svg").read_text()
     assert str(arz.Program.load(kept / "smallest.arz"))
+
+
+def test_how_linear_the_champions_are() -> None:
+    """As docs/understanding.md has it."""
+    found: dict[str, list[int]] = {"exact": [], "on path": [], "like": [], "not": []}
+    for seed in range(1, 11):
+        file = ROOT / "results" / "cartpole" / "champions" / f"continuous-{seed}.arz"
+        program = with_own_names(arz.Program.load(file))
+        seen = watch(program, arz.Cartpole(), int(arz.fresh_episodes(1)[0])).trace
+        reading = read(program, seen)
+        kinds = {"exact": reading.is_exact, "on path": is_on_path(reading), "like": is_telling(reading), "not": True}
+        found[next(kind for kind, is_so in kinds.items() if is_so)].append(seed)
+    assert found == {"exact": [], "on path": [7], "like": [1, 4, 6, 8, 9], "not": [2, 3, 5, 10]}
 
 
 def test_the_table_of_environments_follows_from_the_data() -> None:

@@ -188,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
         help="where to draw it (default for a run: its test.png)",
     )
     test.add_argument("--threads", type=int, help="how many to use (default: all)")
+    test.add_argument("--change", help="with --env: what changes, such as 'unwrapped.g: 10 -> 5 @ 200..800'")
     _add_environment(test)
     _add_variant(test)
     _add_json(test)
@@ -306,7 +307,7 @@ def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
     parser.add_argument(
         "--change",
         help=f"cartpole: how it changes: {', '.join(CHANGES[1:])} (default: as in the run, or continuous); any "
-        "environment: what changes, such as 'unwrapped.g: 10 -> 5 @ 200..800'",
+        "environment: what changes, such as 'unwrapped.g: 10 -> 5 @ 200..800', or none",
     )
     if which:
         parser.add_argument("--episode", type=int, default=0, help="which of the test episodes (default: 0)")
@@ -330,6 +331,9 @@ def _add_environment(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--env-options", metavar="TABLE", help="what that environment is made with, such as '{g = 9.81}'"
+    )
+    parser.add_argument(
+        "--steps", type=int, dest="env_steps", help="how long its episodes are, if not as long as it says itself"
     )
 
 

@@ -110,8 +110,9 @@ def actions_figure(inside: Inside, title: str) -> Figure:
         names = NUMBERS["joint_names"]
     else:
         groups, names = {"action": list(range(actions.shape[1]))}, [f"action[{k}]" for k in range(actions.shape[1])]
-    at, most = inside.first_change, task.most_action
-    is_beyond = bool(np.any(np.abs(actions[np.isfinite(actions)]) > most))
+    at, limits = inside.first_change, _limits(task)
+    known = actions[np.isfinite(actions)]
+    is_beyond = bool(np.any(known < limits[0]) or np.any(known > limits[1]))
     figure = new_figure(1.5 + 1.6 * max(2, len(groups)), title)
     panels = figure.subplots(len(groups), 2 if at is not None else 1, squeeze=False)
     time = np.arange(inside.steps) * inside.seconds
@@ -123,7 +124,7 @@ def actions_figure(inside: Inside, title: str) -> Figure:
                 beneath = 0.5 * (len(members) - 1 - n) if len(members) <= len(LINES) else 0.0  # equal lines show all
                 width = (1.2 if column else 0.7) + beneath
                 panel.plot(time[near], actions[near, k], color=colour, linewidth=width)
-            for limit in (-most, most) if is_beyond else ():
+            for limit in limits if is_beyond else ():
                 panel.axhline(limit, color=GREY, linestyle=":", linewidth=1.0)
             _mark(panel, inside)
             panel.set_xlim(first * inside.seconds, min(last, inside.steps) * inside.seconds)
@@ -137,9 +138,18 @@ def actions_figure(inside: Inside, title: str) -> Figure:
     lines = [panels[0][0].plot([], [], color=colour)[0] for colour, _ in zip(cycle(LINES), names, strict=False)]
     shown = dict(zip(names, lines, strict=False)) if actions.shape[1] > 1 else {}
     if is_beyond:
-        shown["what the motors take, at most"] = panels[0][0].plot([], [], color=GREY, linestyle=":")[0]
+        shown["beyond these it is clipped"] = panels[0][0].plot([], [], color=GREY, linestyle=":")[0]
     _legend(figure, inside, shown)
     return figure
+
+
+def _limits(task: Any) -> tuple[float, float]:
+    """Between which actions are taken as they are; infinite where that is not the same for all entries."""
+    if not isinstance(task, AnyEnvironment):
+        return -task.most_action, task.most_action
+    low, high = task.about.low, task.about.high
+    is_even = task.about.is_box and np.all(low == low[0]) and np.all(high == high[0])
+    return (float(low[0]), float(high[0])) if is_even else (-np.inf, np.inf)
 
 
 def states_figure(inside: Inside, title: str) -> Figure:
@@ -182,10 +192,13 @@ def _legend(figure: Figure, inside: Inside, lines: dict[str, Any] | None = None)
 
     shown = dict(lines or {})
     for change, colour in _changes(inside):
-        first, last = (f"{step * inside.seconds:.4g}" for step in (change.first, change.last))
-        verb = "" if change.name.endswith("breaks") else " jumps" if first == last else " changes"
-        when = f"at {first} {inside.unit}" if first == last else f"from {first} to {last} {inside.unit}"
         is_jump = change.first == change.last
+        verb = "" if change.name.endswith("breaks") else " jumps" if is_jump else " changes"
+        if inside.unit == "s":
+            when = " to ".join(f"{step * inside.seconds:.2f} s" for step in dict.fromkeys((change.first, change.last)))
+        else:
+            when = "step " + " to ".join(map(str, dict.fromkeys((change.first, change.last))))
+        when = f"at {when}" if is_jump else f"from {when}"
         mark = Line2D([], [], color=colour, linewidth=1.6) if is_jump else Patch(color=colour, alpha=0.15, linewidth=0)
         shown[f"{change.name}{verb} {when}"] = mark
     if shown:

@@ -25,7 +25,7 @@ from arz.runs.config import Config
 from arz.runs.run import Run
 from arz.runs.store import RunError, is_run
 from arz.simplify import readable
-from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.any_environment import NO_NETWORKS, AnyEnvironment
 from arz.tasks.cartpole import NAMED, Cartpole
 from arz.tasks.quadruped import Quadruped
 
@@ -68,16 +68,23 @@ def policy_at(source: str) -> Program | Network:
 def policy_and_task(options: argparse.Namespace) -> tuple[Program | Network, Known | None]:
     """The champion of a run or the policy of a file, and the task that it was made for; None if nobody knows."""
     if is_run(options.source):
-        if options.env or options.env_options:
-            raise ValueError(f"--env and --env-options are for .arz files: {options.source} is a run and has its own")
+        if options.env or options.env_options or options.env_steps:
+            raise ValueError(f"--env and what belongs to it are for .arz files: {options.source} is a run with its own")
         with Run.open(options.source) as run:
             return run.champion, run.config.task
     policy = policy_at(options.source)
     if options.env:
+        if isinstance(policy, Network):
+            raise ValueError(NO_NETWORKS)
         made_with = configs.parse_value(options.env_options) if options.env_options else {}
-        return policy, AnyEnvironment(options.env, made_with).settled()
-    if options.env_options:
-        raise ValueError("--env-options are for the environment that --env names: name one")
+        task = AnyEnvironment(options.env, made_with, steps=options.env_steps or 0).settled()
+        if (task.observations, task.actions) != _seen_and_done(policy):
+            seen, done = _seen_and_done(policy)
+            shown = f"{options.env} shows {task.observations} numbers and takes {task.actions}"
+            raise ValueError(f"{shown}, but the policy of {options.source} sees {seen} and gives {done}")
+        return policy, task
+    if options.env_options or options.env_steps:
+        raise ValueError("--env-options and --steps are for the environment that --env names: name one")
     sizes = _seen_and_done(policy)
     fitting = [task for task in (Cartpole(), Quadruped()) if (task.observations, task.actions) == sizes]
     return policy, fitting[0] if fitting else None
@@ -105,8 +112,9 @@ def _seen_and_done(policy: Program | Network) -> tuple[int, int]:
 
 
 def without_foreign_code(options: argparse.Namespace, task: Known | None) -> Known | None:
-    """The task, unless to make it would import a package that a run names: a run may come from a stranger."""
-    return None if isinstance(task, AnyEnvironment) and ":" in task.env and not options.env else task
+    """The task, unless to make it could run code that a run names: a run may come from a stranger."""
+    is_foreign = isinstance(task, AnyEnvironment) and not options.env and (":" in task.env or task.env_options)
+    return None if is_foreign else task
 
 
 def checked_variant(task: Known, given: dict[str, Any]) -> dict[str, Any]:
@@ -128,8 +136,11 @@ def own_task(options: argparse.Namespace, base: Known) -> Known:
 def episode_task(options: argparse.Namespace, base: Known) -> Known:
     """The task of an episode to show: a run's own, or as options say; something changes in it."""
     varied = replace(base, **checked_variant(base, with_prefix(options, "variant_")))
-    if isinstance(varied, AnyEnvironment) and not options.task:
-        return replace(varied, change=options.change or varied.change).settled()
+    if isinstance(varied, AnyEnvironment):
+        if options.task:
+            raise ValueError("--task is for cartpole; what changes in an environment is said by --change")
+        changes = "" if options.change == "none" else options.change or varied.change
+        return replace(varied, change=changes).settled()
     if not isinstance(varied, Cartpole):
         if options.change or options.task:
             raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")

@@ -45,6 +45,10 @@ NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "th
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
 KERNEL_STEPS = 60
+UNWATCHED = (
+    "it is not linear everywhere, and its environment is not known here (for a file: --env), or is made in a way that "
+    "only the run names (save the program with arz show --program, and name the environment)"
+)
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -61,6 +65,7 @@ def explain(options: argparse.Namespace) -> None:
     names = _names(task)
     title = f"{options.source}: how its numbers flow"
     if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
         _write(folder, "flow.svg", diagram(found, title))
         (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
@@ -88,9 +93,14 @@ def trace(options: argparse.Namespace) -> None:
     if not options.output and not is_run(options.source):
         raise ValueError("say where to write the trace: --output FOLDER")
     shown = policy if isinstance(policy, Network) else with_own_names(policy)
-    seen = look_inside(_watched(shown, task, options.episode))
     folder = _folder(options, "trace")
     assert folder is not None
+    seen = look_inside(_watched(shown, task, options.episode))
+    periods = {phase: seen.periods(*steps) for phase, steps in seen.phases.items()}
+    tables = {"trace.csv": seen.csv(), "periods.csv": _period_table(periods)}
+    if isinstance(seen, InsideProgram):
+        tables["program.arz"] = str(seen.program)
+    folder.mkdir(parents=True, exist_ok=True)
     title = f"{options.source}: {task.name}, test episode {options.episode}"
     held = "registers" if isinstance(seen, InsideProgram) else "units"
     drawn = {"actions": inside.actions_figure}
@@ -104,11 +114,8 @@ def trace(options: argparse.Namespace) -> None:
         (folder / f"{stale}.png").unlink(missing_ok=True)
     for name, draw in drawn.items():
         figures.save(draw(seen, f"{title}\n{name}"), folder / f"{name}.png")
-    _write(folder, "trace.csv", seen.csv())
-    periods = {phase: seen.periods(*steps) for phase, steps in seen.phases.items()}
-    _write(folder, "periods.csv", _period_table(periods))
-    if isinstance(seen, InsideProgram):
-        _write(folder, "program.arz", str(seen.program))
+    for name, text in tables.items():
+        _write(folder, name, text)
     if options.json:
         told = {phase: {name: asdict(found) for name, found in of.items()} for phase, of in periods.items()}
         about = {"steps": seen.steps, "return": float(seen.episode.rewards.sum()), "ending": seen.episode.ending}
@@ -149,6 +156,7 @@ def ablate(options: argparse.Namespace) -> None:
 
     smaller = smallest(program, task, tolerance=options.tolerance, on_round=say, **how)
     if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
         title = f"{options.source}: {task.name}, {options.episodes} test episodes"
         figures.save(inside.ablation_figure(found, title), folder / "ablation.png")
         _write(folder, "ablation.csv", _ablation_table(found))
@@ -173,7 +181,7 @@ def _program(source: str, policy: Program | Network) -> Program:
 
 
 def _folder(options: argparse.Namespace, name: str) -> Path | None:
-    """Where to write: a new folder, or that of the run."""
+    """Where to write, once there is something to write: a new folder, or one of the run."""
     if options.output:
         folder = Path(options.output)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -182,7 +190,6 @@ def _folder(options: argparse.Namespace, name: str) -> Path | None:
         folder = Path(options.source) / name
     else:
         return None
-    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
@@ -209,14 +216,12 @@ def _reading(program: Program, task: Known | None, episode: int) -> tuple[Readin
         return read(program), ""
     except NotAffineError:
         if task is None:
-            return (
-                None,
-                "it is not linear everywhere, and in which environment it could be watched is not known (--env)",
-            )
+            return None, UNWATCHED
     except ValueError as error:
         return None, str(error)
+    seen = _watched(program, task, episode).trace
     try:
-        return read(program, _watched(program, task, episode).trace), ""
+        return read(program, seen), ""
     except ValueError as error:
         return None, str(error)
 

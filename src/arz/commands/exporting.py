@@ -52,9 +52,9 @@ def _taken(task: Known | None) -> Taken:
     if task is None:
         return Taken()
     if not isinstance(task, AnyEnvironment):
-        return Taken(-task.most_action, task.most_action)
-    about = task.about
-    if not about.is_box:
-        return Taken(is_choice=True)
-    is_even = np.all(about.low == about.low[0]) and np.all(about.high == about.high[0])
-    return Taken(float(about.low[0]), float(about.high[0])) if is_even else Taken()
+        return Taken((-task.most_action,), (task.most_action,))
+    low, high = task.about.low.tolist(), task.about.high.tolist()
+    if not task.about.is_box:
+        return Taken(first_choice=int(low[0]))
+    is_even = len({*low}) == len({*high}) == 1
+    return Taken((low[0],), (high[0],)) if is_even else Taken(tuple(low), tuple(high))

@@ -47,6 +47,8 @@ def test(options: argparse.Namespace) -> None:
     how = {"episodes": options.episodes, "seed": options.seed, "threads": options.threads}
     figure = options.figure
     refuse_existing(figure)
+    if options.change and not options.env:
+        raise ValueError("--change is for a file with --env; other tests have their own changes")
     if is_run(options.source):
         with Run.open(options.source) as run:
             variant = checked_variant(run.config.task, given)
@@ -56,6 +58,8 @@ def test(options: argparse.Namespace) -> None:
             figure = figure or Path(options.source) / "test.png"
     else:
         program, task = policy_and_known_task(options)
+        if isinstance(task, AnyEnvironment) and options.change:
+            task = replace(task, change=options.change).settled()
         variant = checked_variant(task, given)
         results = assess(program, replace(task, **variant), **how)
     if figure:

@@ -8,6 +8,7 @@ episodes than those that scores are told for.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -60,12 +61,12 @@ class Ablation:
 def ablate(program: Program, task: Task, *, episodes: int = 100, threads: int | None = None) -> Ablation:
     """Scores the program without each of its lines, remembering registers and CADFs.
 
-    Raises:
-        ValueError: the program has as many registers as a memory can have, and none can be spared.
+    Registers of which there are as many as a memory can have are not made to forget: that takes one more.
     """
     whole = with_own_names(program)
     roomy, found_flow = _with_spare(whole), flow(whole)
     remembered = [*found_flow.remembered, *([LAST_ACTION] if found_flow.depends(LAST_ACTION) else [])]
+    remembered = [name for name in remembered if _has_spare(whole, roomy, name)]
     parts = [("line", _text(whole, k, n), k, _without(roomy, k, n)) for k, n in _places(whole)]
     parts += [("register", name, 0, _forgetting(roomy, name)) for name in remembered]
     parts += [("function", f"f{k}", k + 1, _uncalled(roomy, k)) for k in range(whole.cadfs)]
@@ -172,14 +173,13 @@ def _uncalled(program: Program, cadf: int) -> Program:
 
 
 def _with_spare(program: Program) -> Program:
-    """The same with one more register of each kind, the last, which no line uses.
-
-    Raises:
-        ValueError: a memory has no room for more.
-    """
-    memory = program.memory
-    more: dict[str, Any] = {p: memory.count(k) + 1 for k, p in KIND_PLURALS.items() if memory.count(k)}
-    wider = replace(memory, **more)
+    """The same with one more register of each kind of which there is room for more: the last, which no line uses."""
+    memory = wider = program.memory
+    for kind, plural in KIND_PLURALS.items():
+        if memory.count(kind):
+            more: dict[str, Any] = {plural: memory.count(kind) + 1}
+            with contextlib.suppress(ValueError):  # there are as many as there can be
+                wider = replace(wider, **more)
     image = np.zeros(wider.image_size)
     for kind in "svm":
         for number in range(memory.count(kind)):
@@ -192,12 +192,8 @@ def _forgetting(program: Program, name: str) -> Program:
 
     The spare register holds what that is. What a call passes to a CADF it still gets.
     """
-    prefix, _, register = name.rpartition(".")
-    function = int(prefix[1:]) + 1 if prefix else 0
     memory, image = program.memory, np.array(program.image)
-    target = memory.action if name == LAST_ACTION else register_number(register, memory if function == 0 else None)
-    assert target is not None
-    kind, number = target
+    function, kind, number = _register(program, name)
     spare = memory.count(kind) - 1
     if function == 0 and kind != "i":
         image[memory.image_slice(kind, spare)] = program.start(kind, number).ravel()
@@ -207,6 +203,22 @@ def _forgetting(program: Program, name: str) -> Program:
     else:
         bodies[function].insert(0, _copy(kind, spare, number))
     return _built(program, bodies, image)
+
+
+def _register(program: Program, name: str) -> tuple[int, str, int]:
+    """Function, kind and number of a register that remembers, by its name."""
+    if name == LAST_ACTION:
+        return 0, *program.memory.action
+    prefix, _, register = name.rpartition(".")
+    function = int(prefix[1:]) + 1 if prefix else 0
+    found = register_number(register, None if function else program.memory)
+    assert found is not None
+    return function, *found
+
+
+def _has_spare(program: Program, roomy: Program, name: str) -> bool:
+    _, kind, _ = _register(program, name)
+    return roomy.memory.count(kind) > program.memory.count(kind)
 
 
 def _passing(line: Instruction, function: int, register: tuple[str, int], spare: int) -> Instruction:

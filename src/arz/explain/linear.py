@@ -334,10 +334,11 @@ class _Reader:
         offset -= _product(ends, ended) + _product(begins, point[:count]) + _product(direct, point[count:])
         remembers = np.any(slopes[:, :count] != 0, axis=1)
         remembers &= np.array([element not in self.settled for element in self.elements], bool)
-        direct += ends[:, ~remembers] @ slopes[~remembers, count:]  # what follows from the input alone
-        offset += _product(ends[:, ~remembers], offsets[~remembers])
         shown = set(np.flatnonzero(remembers & np.any(ends != 0, axis=0)).tolist())
         state = sorted(needed | shown)
+        beside = np.setdiff1d(np.arange(count), state)  # what follows from the input alone, and is not needed later
+        direct += ends[:, beside] @ slopes[beside, count:]
+        offset += _product(ends[:, beside], offsets[beside])
         before = np.flatnonzero(np.any(begins != 0, axis=0)).tolist()
         rows = np.vstack([slopes[state], np.eye(size)[before]])
         names = [element.name(self.memory) for element in self.elements]

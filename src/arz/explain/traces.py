@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,10 @@ NOISE = 4.0
 """and this over the square root of the number of steps, below which noise may be like itself."""
 LEAST_STEPS = 32
 """In fewer steps no period is looked for."""
+FIRST = 0.8
+"""The first period counts that is so good, compared with the best: twice a period is one too."""
+FINER = 8
+"""Periods need not be whole steps: they are looked for at every eighth of one."""
 HUGE = 1e100
 LEAST_MOVEMENT = 0.01
 """What moves less than this share of its movement in the whole episode has settled."""
@@ -214,6 +219,9 @@ class InsideProgram(Inside):
                         name = register_text(kind, number, memory if function == 0 else None)
                         prefix = f"f{function - 1}." if function else ""
                         found[prefix + name] = self.trace.register(f"{kind}{number}", function)[:, 0]
+        if "action" not in found:  # which no line writes
+            actions = self.episode.actions
+            found["action"] = actions[:, 0] if actions.shape[1] == 1 else actions
         return found
 
     @cached_property
@@ -258,7 +266,7 @@ def look_inside(episode: Watched) -> Inside:
 
 
 def period_of(values: Floats, usual: float = 0.0) -> Period | None:
-    """The period of a signal [step] or [step, entry], by its autocorrelation; None if it has none, or hardly moves.
+    """The period of a signal [step, ...], by its autocorrelation over all entries; None if it has none.
 
     A straight trend is taken away. Steps in which it is not finite are left out: the longest stretch without counts.
 
@@ -266,20 +274,18 @@ def period_of(values: Floats, usual: float = 0.0) -> Period | None:
         values: the signal.
         usual: how far it moves at other times: a hundredth of that does not count as a movement.
     """
-    rows = _longest_finite(values if values.ndim == 2 else values[:, None])
+    rows = _longest_finite(values.reshape(len(values), math.prod(values.shape[1:])))
     steps = len(rows)
     if steps < LEAST_STEPS or not np.isfinite(usual):
         return None
     time = np.linspace(-1.0, 1.0, steps)
-    size = max(1.0, float(np.max(np.abs(rows))))
+    size = float(np.max(np.abs(rows)))
     rows = rows - rows.mean(axis=0)
     moved = float(np.max(np.abs(rows)))
-    if moved <= max(1e-9 * size, LEAST_MOVEMENT * usual):
-        return None
     rows = rows - time[:, None] * (time @ rows / (time @ time))
-    if float(np.max(np.abs(rows))) <= 1e-9 * moved:
+    if float(np.max(np.abs(rows))) <= max(1e-9 * max(1.0, size), LEAST_MOVEMENT * max(moved, usual)):
         return None
-    likeness = _autocorrelation(rows)[: steps // LEAST_PERIODS + 1]
+    likeness = _autocorrelation(rows)[: FINER * (steps // LEAST_PERIODS) + 1]
     below = np.flatnonzero(likeness < 0)
     if not len(below):
         return None
@@ -288,13 +294,21 @@ def period_of(values: Floats, usual: float = 0.0) -> Period | None:
         np.flatnonzero((rest[1:-1] >= rest[:-2]) & (rest[1:-1] > rest[2:])) + 1 if len(rest) > 2 else np.zeros(0, int)
     )
     least = max(LEAST_LIKENESS, NOISE / np.sqrt(steps))
-    peaks = peaks[rest[peaks] >= max(least, 0.9 * rest[peaks].max(initial=0.0))]
+    peaks = peaks[rest[peaks] >= max(least, FIRST * rest[peaks].max(initial=0.0))]
     if not len(peaks):
         return None
     at = int(peaks[0] + below[0])
+    if _rises(rows) < LEAST_PERIODS:
+        return None
     left, middle, right = likeness[at - 1 : at + 2]
     bend = left - 2 * middle + right
-    return Period(at + (0.5 * (left - right) / bend if bend < 0 else 0.0), float(middle))
+    return Period(float(at + (0.5 * (left - right) / bend if bend < 0 else 0.0)) / FINER, min(float(middle), 1.0))
+
+
+def _rises(rows: Floats) -> int:
+    """How often the entry that moves most comes up through its mean: rare events are no rhythm."""
+    most = rows[:, int(np.argmax(np.ptp(rows, axis=0)))]
+    return int(np.sum((most[:-1] < 0) & (most[1:] >= 0)))
 
 
 def _longest_finite(rows: Floats) -> Floats:
@@ -306,11 +320,12 @@ def _longest_finite(rows: Floats) -> Floats:
 
 
 def _autocorrelation(rows: Floats) -> Floats:
-    """By lag: the correlation of what is there both now and so many steps later, over all entries."""
+    """By lag, in parts of a step: the correlation of what is there both now and so much later, over all entries."""
     steps = len(rows)
     spectrum = np.fft.rfft(rows, 2 * steps, axis=0)
-    products = np.fft.irfft(spectrum * np.conj(spectrum), axis=0)[:steps].sum(axis=1)
+    power = np.square(np.abs(spectrum)).sum(axis=1)
+    products = FINER * np.fft.irfft(power, 2 * steps * FINER)[: steps * FINER]  # what lies between, smoothly
     energy = np.concatenate([[0.0], np.cumsum(np.square(rows).sum(axis=1))])
     early, late = energy[steps - np.arange(steps)], energy[steps] - energy[np.arange(steps)]
-    size = np.sqrt(early * late)
+    size = np.interp(np.arange(steps * FINER) / FINER, np.arange(steps), np.sqrt(early * late))
     return np.asarray(np.where(size > 0, products / np.where(size > 0, size, 1.0), 0.0))

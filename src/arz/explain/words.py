@@ -143,7 +143,8 @@ def is_telling(reading: Reading) -> bool:
 
 def _modes(reading: Reading) -> list[str]:
     found = []
-    for value in reading.closed.eigenvalues if reading.uses_last_action else reading.eigenvalues:
+    values = reading.closed.eigenvalues if reading.uses_last_action else reading.eigenvalues
+    for value in values:
         size = abs(value)
         if size < NOTHING or value.imag < -NOTHING:  # with its twin
             continue
@@ -153,7 +154,8 @@ def _modes(reading: Reading) -> list[str]:
         elif value.real < 0:
             shape = ", changing its sign in every step"
         if abs(size - 1) < NOTHING:
-            fate = "stays for ever"
+            is_alone = np.sum(np.abs(values - value) < 1e-6) == 1
+            fate = "stays for ever" if is_alone else "stays for ever, or grows slowly, as there are several alike"
         elif size > 1:
             fate = f"doubles in {math.log(2) / math.log(size):.1f} steps, unless what it sees holds it"
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,18 +29,17 @@ IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}", re.ASCII)
 class Taken:
     """What the world does with an action: numbers only, so that no text of a stranger gets into an export."""
 
-    low: float = -math.inf
-    high: float = math.inf
-    """Numbers beyond these are clipped."""
-    is_choice: bool = False
-    """The numbers are what each of several actions is worth, and the largest is done."""
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    """Numbers beyond these are clipped; one for all entries, or one for each. None: they are not."""
+    first_choice: int | None = None
+    """If the numbers are what each of several actions is worth, and the largest is done: the number of the first."""
 
     def __str__(self) -> str:
-        if self.is_choice:
-            return "Of its numbers the largest counts: its place, from 0 on, is the action to do."
-        if math.isinf(self.low) and math.isinf(self.high):
-            return ""
-        return f"Where it was made for, actions are clipped to {float(self.low):g} ... {float(self.high):g}."
+        if self.first_choice is not None:
+            return f"Of its numbers the largest counts: its place, from {self.first_choice:d} on, is the action to do."
+        bounds = [f"{float(a):g} ... {float(b):g}" for a, b in zip(self.low, self.high, strict=True)]
+        return f"Where it was made for, actions are clipped to {', '.join(bounds)}." if bounds else ""
 
 
 TAKEN_AS_IT_IS = Taken()

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from arz.native import core
 from arz.tasks.change_check import Tried, check_changes
 from arz.tasks.environment import RUNNING, WAITING, Episodes
-from arz.tasks.foreign import About, about_environment, first_line, make, started
+from arz.tasks.foreign import About, about_environment, closed, first_line, make, started, stepped
 from arz.tasks.schedule import ScheduledChange, get_attribute, parse_changes, set_attribute
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
@@ -37,7 +37,7 @@ AS_IT_IS, CHANGING = "as it is", "changing"
 """The names of tests."""
 NO_NETWORKS = "networks are for cartpole and quadruped: in other environments, evolve programs"
 WORST = -1e6
-"""What a reward that is not a finite number counts; it ends the episode, so it must not be cheaper than any way on."""
+"""What a reward that is not a finite number counts: it ends the episode, and should be dearer than any way on."""
 SENTENCES = {
     Status.COMPLETED: "The episode lasted to its end.",
     Status.FELL: "The environment ended the episode.",
@@ -72,7 +72,9 @@ class AnyEnvironment:
         if not 0 <= self.steps <= 10**9:
             raise ValueError(f"steps must be 0 to 1000000000, not {self.steps}")
         try:
-            json.dumps(dict(self.env_options))
+            json.dumps(self.env_options)
+            if not isinstance(self.env_options, dict):
+                raise TypeError
         except (TypeError, ValueError):
             said = f"a table of numbers and texts, such as {{g = 9.81}}, not {self.env_options!r}"
             raise ValueError(f"env_options must be {said}") from None
@@ -234,7 +236,6 @@ class AnyEpisodes(Episodes):
             more["max_episode_steps"] = self.task.steps
         self.environments = [make(self.task.env, self.task.env_options, **more) for _ in range(count)]
         self._about, self._limit = self.task.about, self.task.limit
-        self._is_flat = len(self.environments[0].observation_space.shape) == 1 if count else True
         self._seen = np.zeros((count, self._about.observations))
         self._windows: list[list[tuple[int, int]]] = [[] for _ in range(count)]
 
@@ -242,9 +243,8 @@ class AnyEpisodes(Episodes):
         """Starts one of them."""
         self._windows[which] = [change.when(key) for change in self.task.changes]
         self._move(which, 0)
-        observation = started(self.environments[which], self.task.env, int(key) >> 33)
+        self._seen[which] = started(self.environments[which], self.task.env, int(key) >> 33)
         self._move(which, 0)
-        self._see(which, observation)
 
     def advance(self, actions: Floats) -> tuple[Floats, NDArray[np.uint8]]:
         """Rewards and statuses after one step; those that have ended stay as they are."""
@@ -253,29 +253,16 @@ class AnyEpisodes(Episodes):
         for which in np.flatnonzero(self.statuses == RUNNING).tolist():
             if self.task.changes:
                 self._move(which, int(self.times[which]) - 1)
-            try:
-                observation, reward, terminated, truncated, _ = self.environments[which].step(chosen[which])
-            except Exception as error:
-                raise ValueError(f"{self.task.env} failed in a step: {first_line(error)}") from error
-            self._see(which, observation)
-            try:
-                rewards[which] = reward
-            except (TypeError, ValueError):
-                raise ValueError(f"{self.task.env} gave {reward!r} as a reward: a number was expected") from None
-            if not math.isfinite(rewards[which]):
+            environment = self.environments[which]
+            self._seen[which], reward, terminated, truncated = stepped(environment, self.task.env, chosen[which])
+            rewards[which] = reward
+            if not math.isfinite(reward):
                 rewards[which], statuses[which] = WORST, Status.ACTION_NOT_FINITE.number
             elif terminated:
                 statuses[which] = Status.FELL.number
             elif truncated or self.times[which] >= limit:
                 statuses[which] = Status.COMPLETED.number
         return rewards, statuses
-
-    def _see(self, which: int, observation: Any) -> None:
-        try:
-            self._seen[which] = observation if self._is_flat else np.ravel(observation)
-        except (TypeError, ValueError):
-            said = f"numbers of shape {self.environments[which].observation_space.shape}"
-            raise ValueError(f"{self.task.env} showed {observation!r}, but its space says {said}") from None
 
     def _move(self, which: int, step: int) -> None:
         for change, window in zip(self.task.changes, self._windows[which], strict=True):
@@ -294,12 +281,15 @@ class AnyEpisodes(Episodes):
 
     def draw(self, which: int) -> Any:
         """A picture."""
-        return self.environments[which].render()
+        try:
+            return self.environments[which].render()
+        except Exception as error:
+            raise ValueError(f"{self.task.env} cannot be drawn: {first_line(error)}") from error
 
     def close(self) -> None:
         """Closes the environments."""
         for environment in self.environments:
-            environment.close()
+            closed(environment)
 
 
 _OPEN: dict[str, AnyEpisodes] = {}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.tasks.foreign import about_environment, make, started
+from arz.tasks.foreign import about_environment, closed, make, started, stepped
 from arz.tasks.schedule import ScheduledChange, get_attribute, set_attribute
 
 Floats = NDArray[np.float64]
@@ -44,8 +44,9 @@ def check_changes(tried: Tried, changes: Iterable[ScheduledChange]) -> None:
             raise ValueError(
                 f"{change.path} would change at step {change.first}, but an episode has {tried.limit} steps"
             )
-        matters = any(_matters(tried, change, push) for push in PUSHES)
-        if change.is_checked and not matters:
+        if not change.is_checked:
+            _way(tried, change, change.end, PUSHES[0])  # it must be possible at least
+        elif not any(_matters(tried, change, push) for push in PUSHES):
             raise ValueError(
                 f"{change.path} from {change.start:g} to {change.end:g} changes nothing in {tried.env}: with both, "
                 "the same actions lead to the same steps. If it matters elsewhere only, add the word unchecked"
@@ -77,13 +78,13 @@ def _way(tried: Tried, change: ScheduledChange, value: float, push: str) -> Floa
                 if not math.isclose(get_attribute(environment, change.path), value, rel_tol=1e-5, abs_tol=1e-12):
                     raise ValueError(f"{change.path} of {tried.env} cannot be set to {value:g}")
             action = environment.action_space.sample() if held is None else held
-            observation, reward, terminated, truncated, _ = environment.step(action)
-            rows.append([*np.asarray(observation, np.float64).ravel(), float(reward)])
-            if terminated or truncated:
+            seen, reward, *ends = stepped(environment, tried.env, action)
+            rows.append([*seen, reward])
+            if any(ends):
                 break
         return np.array(rows)
     finally:
-        environment.close()
+        closed(environment)
 
 
 def _must_have(environment: Any, path: str) -> None:

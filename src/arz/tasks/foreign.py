@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,16 +72,56 @@ def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
         raise ValueError(f"the environment {env} cannot be made: {first_line(error)}{hint}") from None
 
 
-def started(environment: Any, name: str, seed: int) -> Any:
-    """What an environment shows at the start of an episode.
+def closed(environment: Any) -> None:
+    """Closes an environment; one that cannot even do that is left alone."""
+    with contextlib.suppress(Exception):
+        environment.close()
+
+
+def started(environment: Any, name: str, seed: int) -> Floats:
+    """What an environment shows at the start of an episode, flat.
 
     Raises:
         ValueError: it does not start.
     """
     try:
-        return environment.reset(seed=seed)[0]
+        observation, _ = environment.reset(seed=seed)
     except Exception as error:
         raise ValueError(f"{name} failed in its reset: {first_line(error)}") from error
+    return flat(environment, name, observation)
+
+
+def stepped(environment: Any, name: str, action: Any) -> tuple[Floats, float, bool, bool]:
+    """What an environment shows after a step, flat; the reward; whether it ended, or was cut short.
+
+    Raises:
+        ValueError: it fails, or gives something else.
+    """
+    try:
+        observation, reward, terminated, truncated, _ = environment.step(action)
+    except Exception as error:
+        raise ValueError(f"{name} failed in a step: {first_line(error)}") from error
+    try:
+        earned = float(reward)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} gave {reward!r} as a reward: a number was expected") from None
+    return flat(environment, name, observation), earned, bool(terminated), bool(truncated)
+
+
+def flat(environment: Any, name: str, observation: Any) -> Floats:
+    """What an environment shows, as a row of numbers.
+
+    Raises:
+        ValueError: it is not what its space says.
+    """
+    shape = environment.observation_space.shape
+    try:
+        seen = np.asarray(observation, np.float64)
+        if seen.shape == shape and observation is not None:
+            return seen.ravel()
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{name} showed {observation!r}, but its space says numbers of shape {shape}")
 
 
 def first_line(error: Exception) -> str:
@@ -118,4 +159,4 @@ def about_environment(env: str, options: str) -> About:
         first = np.array([float(done.start)])
         return About(*sizes, False, first, first + sizes[1] - 1, (), "int64", steps or 0)
     finally:
-        made.close()
+        closed(made)
