@@ -164,7 +164,9 @@ class AnyEnvironment:
         if threads <= 1 or count <= 1:
             parts = [_roll(self, shape, arrays, np.arange(count), episodes)]
         else:
-            jobs = np.array_split(np.arange(count), min(count, 4 * threads))
+            together = max(1, AT_ONCE // max(1, len(episodes)))
+            rounds = min(4, -(-count // (together * threads)))  # several, so that nobody waits long for another
+            jobs = np.array_split(np.arange(count), min(count, rounds * threads))
             parts = _in_pool(self, shape, arrays, jobs, episodes, threads)
         returns, lengths, statuses = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Evaluation(returns, lengths, statuses, np.zeros((count, 1, 1)))
