@@ -15,7 +15,9 @@ import arz
 from arz import Memory, Program
 from arz.cli import main
 from arz.streams import keys
+from arz.tasks import any_environment
 from arz.tasks.any_environment import AnyEnvironment, AnyEpisodes
+from arz.tasks.environment import RUNNING
 from arz.tasks.schedule import get_attribute, parse_changes, set_attribute
 from arz.watch import watch
 from tests.support import random_batch
@@ -67,6 +69,17 @@ def test_programs_that_run_side_by_side_do_not_disturb_each_other() -> None:
         alone = arz.evaluate(programs[number], task, EPISODES, threads=1)
         for name in ("returns", "lengths", "statuses"):
             assert np.array_equal(getattr(alone, name)[0], getattr(together, name)[number])
+
+
+def test_what_was_left_running_is_not_stepped_on() -> None:
+    """After an error in the middle of a rollout, the next one with fewer programs begins anew."""
+    task, program = AnyEnvironment("CartPole-v1", steps=30).settled(), random_batch(Memory(4, 2, 4, 5, 0, 2), 1, 8)[0]
+    expected = arz.evaluate(program, task, EPISODES, threads=1)
+    (kept,) = [episodes for episodes in any_environment._OPEN.values() if episodes.task == task]
+    kept.statuses[:] = RUNNING
+    taken = kept.times[-1]
+    assert np.array_equal(arz.evaluate(program, task, EPISODES, threads=1).returns, expected.returns)
+    assert kept.times[-1] == taken
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:

@@ -167,7 +167,7 @@ def _modes(reading: Reading) -> list[str]:
 
 def _shown(value: complex) -> str:
     if abs(value.imag) <= NOTHING:
-        return f"{value.real + 0.0 if abs(value.real) > NOTHING else 0.0:.3f}"
+        return f"{round(value.real, 3) + 0.0:.3f}"  # never -0.000
     return f"{value.real:.3f} ± {abs(value.imag):.3f}i"
 
 
