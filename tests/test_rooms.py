@@ -140,8 +140,8 @@ DOORS: dict[str, set[str]] = {
     }
     | {"runs", "runs.budget", "runs.config", "runs.session", "runs.learning", "search.ppo", "runs.store"}
     | {"search.evolution", "search.nsga2"},
-    "runs.entries": {"analysis.comparison", "assess", "complexity", "policy", "runs.config", "runs.run", "runs.store"}
-    | {"tasks.quadruped"},
+    "runs.entries": {"analysis.comparison", "assess", "complexity", "network", "policy", "program", "runs.config"}
+    | {"runs.run", "runs.store", "tasks.quadruped"},
     "runs.learning": {
         "tasks.cartpole",
         "tasks.quadruped",
@@ -153,7 +153,7 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.ppo", "streams"},
-    "runs.sweep": {"runs", "runs.config", "runs.run", "runs.store", "search.ppo", "streams"},
+    "runs.sweep": {"program", "runs", "runs.config", "runs.run", "runs.session", "runs.store", "search.ppo", "streams"},
     "runs.api": {"network", "program", "runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
@@ -172,6 +172,26 @@ DOORS: dict[str, set[str]] = {
     "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},
     "analysis.statistics": set(),
     "analysis.comparison": {"analysis", "analysis.statistics"},
+    # the paper's results: from runs to rows, from rows to figures and verdicts
+    "reproduce.__init__": set(),
+    "reproduce.table": set(),
+    "reproduce.verdict": set(),
+    "reproduce.plan": {"names", "program", "runs", "runs.budget", "runs.config", "runs.sweep"},
+    "reproduce.work": {"analysis.film", "interpreter", "native", "network", "program", "reproduce.plan"}
+    | {"runs.entries", "runs.run", "runs.session", "runs.store", "runs.sweep", "simplify"},
+    "reproduce.scores": {"analysis", "analysis.comparison", "assess", "complexity", "reproduce.plan"}
+    | {"reproduce.table", "reproduce.verdict", "reproduce.work", "tasks.cartpole", "tasks.quadruped"},
+    "reproduce.searches": {"analysis", "analysis.comparison", "reproduce.plan", "reproduce.scores", "reproduce.table"}
+    | {"reproduce.verdict", "reproduce.work", "runs.run", "search.pareto", "tasks.quadruped"},
+    "reproduce.episodes": {"analysis", "analysis.comparison", "evaluate", "explain.traces", "network", "program"}
+    | {"reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work", "simplify", "tasks.quadruped"}
+    | {"watch"},
+    "reproduce.printed": {"analysis", "analysis.replay", "assess", "complexity", "evaluate", "explain.linear"}
+    | {"explain.words", "program", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"}
+    | {"simplify", "tasks.cartpole", "watch"},
+    "reproduce.kinds": {"reproduce", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"},
+    "reproduce.pages": {"analysis", "reproduce.kinds", "reproduce.plan", "reproduce.table", "reproduce.verdict"}
+    | {"reproduce.work"},
     # what a person sees
     "terminal": {"runs.session"},
     "commands.__init__": {
@@ -180,6 +200,7 @@ DOORS: dict[str, set[str]] = {
         "commands.explaining",
         "commands.exporting",
         "commands.looking",
+        "commands.reproducing",
         "commands.sweeping",
     }
     | {"commands.trying"},
@@ -243,8 +264,18 @@ DOORS: dict[str, set[str]] = {
     | {"tasks.cartpole", "tasks.quadruped"},
     "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common"}
     | {"runs.entries", "runs.run", "runs.store", "terminal"},
+    "commands.reproducing": {
+        "",
+        "commands.common",
+        "interpreter",
+        "reproduce.pages",
+        "reproduce.plan",
+        "reproduce.work",
+    }
+    | {"terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
-    "cli": {"export", "", "commands", "names", "network", "runs", "runs.run", "tasks.cartpole", "tasks.quadruped"},
+    "cli": {"export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}
+    | {"tasks.cartpole", "tasks.quadruped"},
 }
 
 

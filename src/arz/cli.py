@@ -14,6 +14,7 @@ from arz import commands
 from arz.export import LANGUAGES
 from arz.names import did_you_mean
 from arz.network import KINDS as NETWORKS
+from arz.reproduce.plan import SCALES
 from arz.runs import config as configs
 from arz.runs.run import CHECKPOINT_SECONDS
 from arz.tasks.cartpole import CHANGES, NAMED
@@ -246,6 +247,23 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--output", metavar="FILE", help="where to write it (default: standard output)")
     export.add_argument("--name", default="arz", help="what its names begin with (default: arz)")
     _add_environment(export)
+
+    reproduce = command(
+        "reproduce", "make the paper's results anew: runs, figure, numbers, and a verdict for each claim"
+    )
+    reproduce.add_argument("items", nargs="*", metavar="ITEM", help="what --list shows, or all")
+    reproduce.add_argument("--list", action="store_true", help="show what there is, and what it takes")
+    reproduce.add_argument(
+        "--scale",
+        choices=SCALES,
+        default="smoke",
+        help="how much of it: a minute, an hour, a day, all (default: smoke)",
+    )
+    reproduce.add_argument("--output", metavar="FOLDER", default="reproduction", help="where (default: reproduction)")
+    reproduce.add_argument("--jobs", type=int, help="runs at a time, one thread each (default: as many as cores)")
+    reproduce.add_argument("--summary", metavar="FILE", help="write a page on all claims, from what is in FOLDER")
+    reproduce.add_argument("--quiet", action="store_true", help="show no progress")
+    _add_json(reproduce)
 
     ops = command("ops", "the table of operations")
     _add_json(ops)

@@ -60,16 +60,16 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def showing(quiet: bool) -> Iterator[Callable[[Standing], None]]:
-    """Shows how a run stands: a bar on a terminal, a line now and then elsewhere, nothing if quiet."""
+def bar(quiet: bool) -> Iterator[Callable[[float, str], None]]:
+    """Shows how much of some work is done, and a line about it: a bar on a terminal, a line now and then elsewhere."""
     if quiet:
-        yield lambda _: None
+        yield lambda share, text: None
         return
     out = Console(stderr=True, highlight=False, soft_wrap=True)
     if not out.is_terminal:
         yield _plain(out)
         return
-    bar = Progress(
+    shown = Progress(
         BarColumn(bar_width=10),
         TaskProgressColumn(),
         TextColumn("{task.fields[state]}", markup=False),
@@ -77,19 +77,26 @@ def showing(quiet: bool) -> Iterator[Callable[[Standing], None]]:
         transient=True,
         refresh_per_second=4,
     )
-    with bar:
-        task = bar.add_task("", total=1.0, state="starting")
-        yield lambda standing: bar.update(task, completed=min(standing.spent, 1.0), state=describe(standing))
+    with shown:
+        task = shown.add_task("", total=1.0, state="starting")
+        yield lambda share, text: shown.update(task, completed=min(share, 1.0), state=text)
 
 
-def _plain(out: Console) -> Callable[[Standing], None]:
+@contextlib.contextmanager
+def showing(quiet: bool) -> Iterator[Callable[[Standing], None]]:
+    """Shows how a run stands."""
+    with bar(quiet) as show:
+        yield lambda standing: show(standing.spent, describe(standing))
+
+
+def _plain(out: Console) -> Callable[[float, str], None]:
     last = time.monotonic() - PLAIN_SECONDS + 2.0
 
-    def show(standing: Standing) -> None:
+    def show(share: float, text: str) -> None:
         nonlocal last
         if time.monotonic() - last >= PLAIN_SECONDS:
             last = time.monotonic()
-            out.print(f"{100 * standing.spent:3.0f} %  {describe(standing)}", markup=False)
+            out.print(f"{100 * share:3.0f} %  {text}", markup=False)
 
     return show
 

@@ -5,6 +5,7 @@ from arz.commands.evolving import evolve, resume, train
 from arz.commands.explaining import ablate, explain, trace
 from arz.commands.exporting import export
 from arz.commands.looking import ops, runs, show
+from arz.commands.reproducing import reproduce
 from arz.commands.sweeping import sweep
 from arz.commands.trying import plot, replay, test
 
@@ -17,6 +18,7 @@ __all__ = [
     "ops",
     "plot",
     "replay",
+    "reproduce",
     "resume",
     "runs",
     "show",

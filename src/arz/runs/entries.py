@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arz.analysis.comparison import ACROSS, Entry
 from arz.assess import assess
 from arz.complexity import complexity
+from arz.network import Network
 from arz.policy import parse_policy
+from arz.program import Program
 from arz.runs.config import Mlp, Programs, kind_of
 from arz.runs.run import Run
 from arz.runs.store import RunError
@@ -31,6 +35,35 @@ def method_of(run: Run) -> str:
     return f"{name} [{run.config.task.name}]"
 
 
+@dataclass(frozen=True)
+class Standing:
+    """A run as it stood at some moment."""
+
+    champion: Program | Network
+    score: float
+    """Of the champion, on the selection episodes."""
+    metrics: dict[str, NDArray[np.float64]]
+    reports: NDArray[np.int64]
+    """Which rows of the metrics had been written by then."""
+
+
+def standing(run: Run, steps: int | None = None) -> Standing:
+    """A run as it stood after so many steps of the task; at its end by default.
+
+    Raises:
+        RunError: it had no champion by then.
+    """
+    metrics, champions = run.metrics, run.champions
+    until = np.inf if steps is None else float(steps)
+    known = metrics["steps"] <= until if metrics else np.zeros(0, bool)
+    reached = [row for row in champions if known.any() and row["evaluations"] <= metrics["evaluations"][known].max()]
+    if not reached:
+        when = "yet" if steps is None else f"after {steps} steps"
+        raise RunError(f"{run.folder} has no champion {when}: evolve it for longer")
+    champion = parse_policy(str(reached[-1]["program"]), f"champion of {run.folder}")
+    return Standing(champion, float(reached[-1]["score"]), metrics, np.flatnonzero(known))
+
+
 def entry_of(
     run: Run, *, method: str = "", episodes: int = 100, steps: int | None = None, threads: int | None = None
 ) -> Entry:
@@ -46,19 +79,12 @@ def entry_of(
     Raises:
         RunError: it had no champion by then.
     """
-    metrics, champions = run.metrics, run.champions
-    until = np.inf if steps is None else float(steps)
-    known = metrics["steps"] <= until if metrics else np.zeros(0, bool)
-    reached = [row for row in champions if known.any() and row["evaluations"] <= metrics["evaluations"][known].max()]
-    if not reached:
-        when = "yet" if steps is None else f"after {steps} steps"
-        raise RunError(f"{run.folder} has no champion {when}: evolve it for longer")
-    champion = parse_policy(str(reached[-1]["program"]), f"champion of {run.folder}")
+    stood = standing(run, steps)
+    metrics, kept, champion = stood.metrics, stood.reports, stood.champion
     task = run.config.task
     change = task.engine if isinstance(task, Quadruped) else None  # not with other numbers of sweeps
     tests = assess(champion, task, episodes=episodes, threads=threads, change=change)
     cost = complexity(champion)
-    kept = np.flatnonzero(known)
     points = kept[np.unique(np.linspace(0, len(kept) - 1, POINTS).astype(int))]
     curve: dict[str, Any] = {name: _rounded(metrics[name][points]) for name in ACROSS}
     last = kept[-1]
@@ -70,7 +96,7 @@ def entry_of(
         evaluations=int(metrics["evaluations"][last]),
         steps=int(metrics["steps"][last]),
         seconds=round(float(metrics["seconds"][last]), 1),
-        fitness=round(float(reached[-1]["score"]), 2),
+        fitness=round(stood.score, 2),
         episodes=episodes,
         scores={f"{test.change} {test.task}": round(test.mean, 2) for test in tests},
         parameters=cost.parameters,

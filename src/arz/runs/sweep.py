@@ -16,9 +16,11 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
+from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
 from arz.runs.run import Run
+from arz.runs.session import Progress
 from arz.runs.store import is_run
 from arz.search.ppo import PpoSettings
 from arz.streams import MASK
@@ -34,6 +36,8 @@ PAPER: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 """The paper's grids (Supplement, "Baseline Details"), by the kind of the search."""
 MAX_POINTS = 10_000
+ENDS = ("budget", "target", "diverged")
+"""The states of a run that is done."""
 LEAST = -1e300
 """The score of a run without a champion, for Optuna."""
 
@@ -77,7 +81,7 @@ class Sweep:
     @property
     def points(self) -> list[dict[str, Any]]:
         """All of them, the last name changing fastest."""
-        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+        return grid_points(self.grid)
 
     def config(self, point: Mapping[str, Any]) -> Config:
         """The configuration of a point."""
@@ -185,7 +189,21 @@ class Sweep:
             raise ValueError("runs of PPO share torch's random numbers: one job at a time")
 
 
-def make_run(config: Config, seed: int, folder: Path, preset: str, should_stop: Callable[[], bool]) -> float | None:
+def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All points of a grid, the last name changing fastest."""
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def make_run(
+    config: Config,
+    seed: int,
+    folder: Path,
+    preset: str,
+    should_stop: Callable[[], bool],
+    *,
+    start: Program | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> float | None:
     """Makes a run, or goes on with it, on one thread; its champion's selection score, None if it was stopped.
 
     Raises:
@@ -193,11 +211,13 @@ def make_run(config: Config, seed: int, folder: Path, preset: str, should_stop: 
     """
     if isinstance(config.search, PpoSettings):
         folder = _unbroken(folder)
-    with Run.open(folder) if is_run(folder) else Run.create(config, seed=seed, folder=folder, preset=preset) as run:
-        if run.config != config or run.seed != seed:
-            raise ValueError(f"{folder} is a run with other settings: choose another folder for the sweep")
-        is_done = run.facts["status"] in ("budget", "target", "diverged")
-        if not is_done and run.evolve(threads=1, should_stop=should_stop) == "stopped":
+    is_there = is_run(folder)
+    opened = Run.open(folder) if is_there else Run.create(config, seed=seed, folder=folder, preset=preset, start=start)
+    with opened as run:
+        if run.config != config or run.seed != seed or run.start != start:
+            raise ValueError(f"{folder} is a run with other settings: choose another folder")
+        is_done = run.facts["status"] in ENDS
+        if not is_done and run.evolve(threads=1, should_stop=should_stop, on_progress=on_progress) == "stopped":
             return None
         champions = run.champions
         return float(champions[-1]["score"]) if champions else -math.inf
@@ -210,7 +230,7 @@ def _unbroken(folder: Path) -> Path:
         if not is_run(each):
             return each
         with Run.open(each) as run:
-            if run.facts["status"] in ("new", "budget", "target", "diverged"):
+            if run.facts["status"] in ("new", *ENDS):
                 return each
     raise AssertionError
 

@@ -1,0 +1,125 @@
+"""`arz reproduce`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from arz import terminal
+from arz.commands.common import check_threads, print_json, refuse_existing
+from arz.interpreter import available_threads
+from arz.reproduce.pages import Kept, all_kept, keep, summary
+from arz.reproduce.plan import SCALES, Item, find_item, item_names
+from arz.reproduce.work import Work, write
+
+INTERRUPTED = 130
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """Makes results of the paper anew."""
+    check_threads(options.jobs)
+    if options.list:
+        _list(options)
+        return 0
+    folder = Path(options.output)
+    if options.summary is not None:
+        return _summarise(folder, Path(options.summary))
+    if not options.items:
+        raise ValueError("name what to reproduce, or all; arz reproduce --list shows what there is")
+    names = item_names() if options.items == ["all"] else list(dict.fromkeys(options.items))
+    items = [find_item(name) for name in names]
+    jobs = options.jobs or available_threads()
+    made = []
+    with terminal.stoppable() as should_stop:
+        for item in items:
+            kept = _make(Work(item, options.scale, folder, jobs), options, jobs, should_stop)
+            if kept is None:
+                terminal.note("Stopped and saved. Go on with the same command.", options.json)
+                return INTERRUPTED
+            made.append(kept)
+    _report(made, options)
+    return 0
+
+
+def _make(work: Work, options: argparse.Namespace, jobs: int, should_stop: Any) -> Kept | None:
+    """The item, or None if it was stopped."""
+    is_silent = options.quiet or options.json
+    known = {(each.item.name, each.scale) for each in all_kept(work.folder)}
+    if (work.item.name, work.scale) not in known:
+        count = len(work.item.runs(work.scale))
+        minutes = work.item.minutes(work.scale) / jobs
+        terminal.note(
+            f"{work.item.name}: {count} runs, {jobs} at a time, about {terminal.duration(60 * minutes)} "
+            "if none is done yet. Ctrl-C stops and saves.",
+            is_silent,
+        )
+        with terminal.bar(is_silent) as show:
+            if not work.make(jobs, show, should_stop):
+                return None
+        terminal.note(f"{work.item.name}: measuring ...", is_silent)
+    return keep(work)
+
+
+def _report(made: list[Kept], options: argparse.Namespace) -> None:
+    if options.json:
+        print_json([_plain(kept) for kept in made])
+        return
+    console = terminal.console()
+    for kept in made:
+        rows = [
+            [
+                claim.text,
+                kept.findings[claim.name].verdict,
+                kept.findings[claim.name].ours or kept.findings[claim.name].why,
+            ]
+            for claim in kept.item.claims
+        ]
+        title = f"{kept.item.title} (paper: {kept.item.paper}; scale {kept.scale})"
+        console.print(terminal.table(title, ["claim", "verdict", "here"], rows, text=["verdict", "here"]))
+        print(f"Page, figure and data: {kept.place}")
+
+
+def _plain(kept: Kept) -> dict[str, Any]:
+    claims = {name: vars(finding) for name, finding in kept.findings.items()}
+    return {"item": kept.item.name, "scale": kept.scale, "folder": str(kept.place), "claims": claims}
+
+
+def _list(options: argparse.Namespace) -> None:
+    items = [find_item(name) for name in item_names()]
+    if options.json:
+        print_json([_about(item) for item in items])
+        return
+    rows = [
+        [item.name, item.paper, item.title, str(len(item.claims)), *(_cost(item, scale) for scale in SCALES)]
+        for item in items
+    ]
+    columns = ["item", "paper", "what", "claims", *SCALES]
+    terminal.console().print(
+        terminal.table("What can be reproduced: runs, and hours of one core", columns, rows, text=["paper", "what"])
+    )
+
+
+def _cost(item: Item, scale: str) -> str:
+    runs = len(item.runs(scale))
+    return f"{runs} ({item.minutes(scale) / 60:.1f} h)" if runs else "none"
+
+
+def _about(item: Item) -> dict[str, Any]:
+    return {
+        "item": item.name,
+        "paper": item.paper,
+        "title": item.title,
+        "claims": {claim.name: claim.text for claim in item.claims},
+        "scales": {scale: {"runs": len(item.runs(scale)), "minutes": item.minutes(scale)} for scale in SCALES},
+    }
+
+
+def _summarise(folder: Path, path: Path) -> int:
+    if not all_kept(folder):
+        raise ValueError(f"there is nothing in {folder} to sum up: make an item first")
+    if path.exists() and "arz reproduce --summary" not in path.read_text("utf-8", errors="replace"):
+        refuse_existing(path)
+    write(path, summary(folder, path.parent))
+    print(path)
+    return 0

@@ -1,0 +1,459 @@
+"""Items that watch the best policy of an experiment: where it goes, and what goes on inside, when a leg breaks.
+
+All episodes of an item have the same key: until the leg breaks they are the same, so what differs afterwards comes from
+the break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.analysis import figures
+from arz.analysis.comparison import COLOURS
+from arz.evaluate import fresh_episodes
+from arz.explain.traces import Inside, InsideProgram, look_inside, period_of
+from arz.network import Network
+from arz.program import Program
+from arz.reproduce.plan import Item, titled
+from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
+from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, PARTLY, Finding, by_share, untestable
+from arz.reproduce.work import Work
+from arz.simplify import effective
+from arz.tasks.quadruped import LEGS, STEP, Quadruped
+from arz.watch import Watched, watch
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BREAK = 500
+"""The step at which a leg breaks, as in the paper's figures."""
+AROUND = 100
+"""Steps before and after the break that are shown: a second."""
+EVERY = 5
+"""Of a trajectory, every so many steps are kept."""
+SOON = 10
+"""Steps (a tenth of a second) within which a change counts as instantaneous."""
+CLEAR = 0.1
+"""What moves more than this share of its range, against the unbroken episode, has clearly changed."""
+CHOICES = ("none", *LEGS)
+NAMES = {"none": "none", "FR": "front right", "FL": "front left", "RR": "back right", "RL": "back left"}
+
+
+def _watched(work: Work, policy: Program | Network, leg: str) -> Watched:
+    shown = policy if isinstance(policy, Network) else effective(policy).program
+    task = replace(Quadruped(), leg=leg, break_step=BREAK, **work.item.options.get("variant", {}))
+    return watch(shown, task, int(fresh_episodes(1)[0]))
+
+
+# ---- trajectories ----
+
+
+def measure_trajectories(work: Work) -> Rows:
+    """How far forward the best policy of each experiment is, over time, with each leg broken."""
+    rows: list[Row] = []
+    for experiment in work.item.experiments:
+        best = work.best(experiment.name)
+        for leg in CHOICES if best is not None else ():
+            assert best is not None
+            seen = _watched(work, best[1].champion, leg)
+            forward = seen.rows["position x"]
+            for step in sorted({*range(0, len(forward), EVERY), len(forward) - 1}):
+                rows.append(
+                    {
+                        "method": experiment.label,
+                        "seed": best[0],
+                        "leg": leg,
+                        "step": step,
+                        "forward": rounded(forward[step], 3),
+                        "ending": seen.ending if step == len(forward) - 1 else None,
+                    }
+                )
+    return rows
+
+
+def _ends(rows: Rows, method: str) -> dict[str, Row]:
+    """The last row of each episode, by leg."""
+    return {row["leg"]: row for row in matching(rows, method=method) if row["ending"]}
+
+
+def _lasted(row: Row) -> bool:
+    return "lasted" in str(row["ending"])
+
+
+def stays_up(rows: Rows, method: str, legs: Sequence[str]) -> Finding:
+    """A policy lasts to the end whichever of these legs breaks."""
+    ends = _ends(rows, method)
+    if not ends:
+        return untestable(f"there is no policy of {method}")
+    holds = [_lasted(ends[leg]) for leg in legs]
+    return Finding(by_share(holds), _told(ends), f"to the end with {sum(holds)} of {len(holds)}")
+
+
+def falls(rows: Rows, method: str, legs: Sequence[str]) -> Finding:
+    """A policy falls whichever of these legs breaks."""
+    ends = _ends(rows, method)
+    if not ends:
+        return untestable(f"there is no policy of {method}")
+    holds = [not _lasted(ends[leg]) for leg in legs]
+    return Finding(by_share(holds), _told(ends), f"ends early with {sum(holds)} of {len(holds)}")
+
+
+def _told(ends: dict[str, Row]) -> str:
+    words = {leg: "to the end" if _lasted(row) else f"until step {row['step']}" for leg, row in ends.items()}
+    return ", ".join(f"{NAMES[leg]} {words[leg]} ({row['forward']:.1f} m)" for leg, row in ends.items())
+
+
+def draw_trajectories(item: Item, rows: Rows) -> Figure:
+    """A panel for each method, a line for each leg."""
+    methods = values(rows, "method")
+    figure = figures.new_figure(4.6, titled(item))
+    panels = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
+    for panel, method in zip(panels, methods, strict=True):
+        for leg, colour in zip(CHOICES, COLOURS, strict=False):
+            own = matching(rows, method=method, leg=leg)
+            x, y = [row["step"] for row in own], [row["forward"] for row in own]
+            panel.plot(x, y, color=colour, linewidth=1.6, label=NAMES[leg])
+            if not _lasted(own[-1]):
+                panel.plot(x[-1], y[-1], "^", color=colour, markersize=9, markeredgecolor="black")
+        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.0)
+        panel.set_title(method, fontsize=11)
+        panel.set_xlabel("step")
+        panel.set_xlim(0, 1000)
+        figures.plain(panel)
+        panel.get_legend().remove()
+    panels[0].set_ylabel("forward (m)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        title="leg that breaks at the red line (▲: it ended there)",
+    )
+    return figure
+
+
+def trajectory_tables(item: Item, rows: Rows) -> str:
+    """How each episode ended."""
+    cells = [
+        [method, row["seed"], NAMES[leg], row["step"] + 1, row["forward"], row["ending"]]
+        for method in values(rows, "method")
+        for leg, row in _ends(rows, method).items()
+    ]
+    return markdown(["method", "seed", "leg", "steps", "forward (m)", "how it ended"], cells)
+
+
+# ---- what goes on inside ----
+
+
+def _insides(work: Work) -> tuple[str, dict[str, InsideProgram]]:
+    """The best program of the item's experiment from inside, with each leg broken; none if there is no program."""
+    (experiment,) = work.item.experiments
+    best = work.best(experiment.name)
+    found: dict[str, InsideProgram] = {}
+    for leg in CHOICES if best is not None else ():
+        assert best is not None
+        inside: Inside = look_inside(_watched(work, best[1].champion, leg))
+        if isinstance(inside, InsideProgram):
+            found[leg] = inside
+    return experiment.label, found
+
+
+def measure_states(work: Work) -> Rows:
+    """Which of the conditions that look at the observation hold, at each step, as digits."""
+    method, insides = _insides(work)
+    rows: list[Row] = []
+    for leg, inside in insides.items():
+        if inside.observing:
+            names = [inside.combination(k) for k in range(int(inside.states.max()) + 1)]
+            # The letter keeps digits from being read as a number.
+            rows += [
+                {"method": method, "leg": leg, "step": step, "state": f"s{names[state]}"}
+                for step, state in enumerate(inside.states)
+            ]
+    return rows
+
+
+def _states(rows: Rows, leg: str) -> list[str]:
+    return [str(row["state"]) for row in matching(rows, leg=leg)]
+
+
+def _numbered(rows: Rows) -> dict[str, int]:
+    """A number for each state of any episode."""
+    return {name: number for number, name in enumerate(sorted(values(rows, "state")))}
+
+
+NO_STATES = "the best program has no condition that looks at the observation"
+
+
+def has_rhythm(rows: Rows) -> Finding:
+    """While no leg is broken the states repeat themselves."""
+    if not rows:
+        return untestable(NO_STATES)
+    numbers = _numbered(rows)
+    steps = np.array([numbers[state] for state in _states(rows, "none")], float)
+    period = period_of(steps[AROUND // 2 :])
+    if period is None:
+        return Finding(
+            NOT_CONFIRMED, f"{len(numbers)} states, no period", "autocorrelation of the state over the episode"
+        )
+    ours = f"{len(numbers)} states, a period of {period.steps:.1f} steps ({period.steps * STEP:.2f} s)"
+    return Finding(CONFIRMED, ours, f"one period later the states are alike by {period.likeness:.2f} (1: the same)")
+
+
+def is_disrupted(rows: Rows) -> Finding:
+    """A broken leg changes the states: they are no longer those of the unbroken episode."""
+    if not rows:
+        return untestable(NO_STATES)
+    shares = {leg: _same(_states(rows, leg)[BREAK:], _states(rows, "none")[BREAK:]) for leg in LEGS}
+    holds = [share < 1 - CLEAR for share in shares.values()]
+    ours = ", ".join(f"{NAMES[leg]} {share:.0%}" for leg, share in shares.items())
+    return Finding(by_share(holds), ours, "share of the steps after the break with the state of the unbroken episode")
+
+
+def are_different(rows: Rows) -> Finding:
+    """Different legs give different state trajectories."""
+    if not rows:
+        return untestable(NO_STATES)
+    pairs = {(a, b): _same(_states(rows, a)[BREAK:], _states(rows, b)[BREAK:]) for a in LEGS for b in LEGS if a < b}
+    holds = [share < 1 - CLEAR for share in pairs.values()]
+    most = max(pairs, key=lambda pair: pairs[pair])
+    ours = f"most alike: {NAMES[most[0]]} and {NAMES[most[1]]}, {pairs[most]:.0%}"
+    return Finding(
+        by_share(holds), ours, "share of the steps after the break with equal states, over all pairs of legs"
+    )
+
+
+def _same(some: Sequence[str], others: Sequence[str]) -> float:
+    """The share of steps in which both are equal; steps that only one of them has count as different."""
+    longer = max(len(some), len(others))
+    return sum(a == b for a, b in zip(some, others, strict=False)) / longer if longer else 1.0
+
+
+def draw_states(item: Item, rows: Rows) -> Figure:
+    """A strip for each leg, three seconds around the break."""
+    figure = figures.new_figure(6.4, titled(item))
+    panels = figure.subplots(len(CHOICES), 1, sharex=True, sharey=True)
+    numbers = _numbered(rows)
+    for panel, leg in zip(panels, CHOICES, strict=True):
+        steps = [numbers[state] for state in _states(rows, leg)]
+        panel.step(range(len(steps)), steps, where="post", color=figures.BLACK, linewidth=0.9)
+        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
+        panel.set_yticks(range(len(numbers)), [name[1:] for name in numbers], fontsize=7)
+        panel.set_xlim(BREAK - 150, BREAK + 150)
+        figures.plain(panel, NAMES[leg])
+    if not rows:
+        panels[2].text(BREAK, 0.5, NO_STATES, ha="center")
+    panels[-1].set_xlabel(
+        "step; a state says which conditions that look at the observation hold (1), in the order of the lines"
+    )
+    return figure
+
+
+def state_tables(item: Item, rows: Rows) -> str:
+    """How often each state was there."""
+    names = list(_numbered(rows))
+    cells = []
+    for leg in CHOICES if rows else ():
+        found = _states(rows, leg)
+        parts = {"before": found[:BREAK], "after": found[BREAK:]}
+        for when, states in parts.items():
+            cells.append(
+                [NAMES[leg], when, len(states), *(f"{states.count(name) / max(len(states), 1):.0%}" for name in names)]
+            )
+    return markdown(["leg", "break", "steps", *(name[1:] for name in names)], cells, text=2)
+
+
+# ---- registers ----
+
+
+def measure_registers(work: Work) -> Rows:
+    """Scalars over time: what looks at the observation, and what it is compared with."""
+    method, insides = _insides(work)
+    rows: list[Row] = []
+    for leg, inside in insides.items():
+        for name in work.item.options["registers"]:
+            if name in inside.registers:
+                for step, value in enumerate(inside.registers[name]):
+                    rows.append(
+                        {"method": method, "leg": leg, "register": name, "step": step, "value": rounded(value, 4)}
+                    )
+    return rows
+
+
+def _register(rows: Rows, leg: str, name: str) -> NDArray[np.float64]:
+    return np.array(
+        [np.nan if row["value"] is None else row["value"] for row in matching(rows, leg=leg, register=name)]
+    )
+
+
+def keeps_rhythm(rows: Rows, registers: Sequence[str]) -> Finding:
+    """Registers have a period before the break, and the same one after it, whichever leg breaks."""
+    holds, told = [], []
+    for name in registers:
+        for leg in LEGS:
+            signal = _register(rows, leg, name)
+            if len(signal) <= BREAK:
+                continue
+            usual = float(np.nanmax(signal) - np.nanmin(signal)) if np.isfinite(signal).any() else 0.0
+            before, after = (
+                period_of(part, usual) for part in (signal[AROUND // 2 : BREAK], signal[BREAK + AROUND // 2 :])
+            )
+            is_same = before is not None and after is not None and abs(after.steps / before.steps - 1) < CLEAR
+            holds.append(is_same)
+            words = [f"{period.steps:.1f}" if period else "none" for period in (before, after)]
+            told.append(f"{name}, {NAMES[leg]}: {' then '.join(words)}")
+    if not holds:
+        return untestable("the best program does not have these registers, or no episode went on after the break")
+    verdict = CONFIRMED if all(holds) else PARTLY if any(holds) else NOT_CONFIRMED
+    return Finding(
+        verdict, "; ".join(told), f"periods in steps before and after the break; kept in {sum(holds)} of {len(holds)}"
+    )
+
+
+def is_shaken(rows: Rows, register: str) -> Finding:
+    """A register that depends on the observation behaves differently after the break."""
+    holds, told = [], []
+    for leg in LEGS:
+        signal, usual = _register(rows, leg, register), _register(rows, "none", register)
+        count = min(len(signal), len(usual), BREAK + 2 * AROUND)
+        if count > BREAK:
+            apart = np.nanmean(np.abs(signal[BREAK:count] - usual[BREAK:count]))
+            size = np.nanmax(usual) - np.nanmin(usual)
+            share = float(apart / size) if size > 0 else 0.0
+            holds.append(share > CLEAR)
+            told.append(f"{NAMES[leg]} {share:.0%}")
+    if not holds:
+        return untestable("the best program does not have this register, or falls before the break")
+    return Finding(
+        by_share(holds),
+        f"{register}: {', '.join(told)}",
+        "mean distance from the unbroken episode in the two seconds after the break, as a share of its range",
+    )
+
+
+def draw_registers(item: Item, rows: Rows) -> Figure:
+    """A panel for each register, front left leg broken; the unbroken episode paler."""
+    names = values(rows, "register") or [""]
+    leg = item.options["shown"]
+    figure = figures.new_figure(1.6 + 1.7 * len(names), titled(item))
+    panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+    for panel, name in zip(panels, names, strict=True):
+        for choice, colour, width in (("none", figures.GREY, 0.9), (leg, figures.BLUE, 1.3)):
+            label = f"{NAMES[choice]} breaks" if choice != "none" else "no leg breaks"
+            panel.plot(_register(rows, choice, name), color=colour, linewidth=width, label=label)
+        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
+        panel.set_xlim(BREAK - 2 * AROUND, BREAK + 3 * AROUND)
+        figures.plain(panel, name)
+    panels[-1].set_xlabel("step")
+    return figure
+
+
+def register_tables(item: Item, rows: Rows) -> str:
+    """Periods of all registers, all legs."""
+    cells = []
+    for name in values(rows, "register"):
+        for leg in CHOICES:
+            signal = _register(rows, leg, name)
+            found = [period_of(part) for part in (signal[AROUND // 2 : BREAK], signal[BREAK + AROUND // 2 :])]
+            cells.append([name, NAMES[leg], *(f"{p.steps:.1f} ({p.likeness:.2f})" if p else "none" for p in found)])
+    return "Periods in steps, and how alike the register is to itself one period later (1: the same).\n\n" + markdown(
+        ["register", "leg", "before", "after"], cells, text=2
+    )
+
+
+# ---- actions and calls ----
+
+
+def measure_actions(work: Work) -> Rows:
+    """Actions and calls of CADFs around the break, with each leg broken."""
+    method, insides = _insides(work)
+    rows: list[Row] = []
+    for leg, inside in insides.items():
+        actions = np.clip(inside.episode.actions, -Quadruped.most_action, Quadruped.most_action)
+        for step in range(BREAK - AROUND, min(BREAK + AROUND, inside.steps)):
+            row: dict[str, Any] = {"method": method, "leg": leg, "step": step}
+            row |= {f"action[{k}]": rounded(value, 4) for k, value in enumerate(actions[step])}
+            rows.append(row | {f"call {name}": int(fired[step]) for name, fired in inside.calls.items()})
+    return rows
+
+
+def _columns(rows: Rows, leg: str, prefix: str) -> NDArray[np.float64]:
+    """The columns that begin so [step, column]."""
+    names = [name for name in rows[0] if name.startswith(prefix)] if rows else []
+    found = [[row[name] for name in names] for row in matching(rows, leg=leg)]
+    return np.array(found, float) if found else np.zeros((0, len(names)))
+
+
+def acts_at_once(rows: Rows) -> Finding:
+    """Actions change clearly, and at once, when a leg breaks."""
+    return _changes(rows, "action[", "an action is off by more than a tenth of its range")
+
+
+def calls_change(rows: Rows) -> Finding:
+    """The calls of CADFs change when a leg breaks."""
+    if rows and not any(name.startswith("call ") for name in rows[0]):
+        return untestable("the best program calls no CADF")
+    return _changes(rows, "call ", "another call is made")
+
+
+def _changes(rows: Rows, prefix: str, words: str) -> Finding:
+    """When what a program does first differs from the unbroken episode, for each leg."""
+    holds, told = [], []
+    usual = _columns(rows, "none", prefix)
+    for leg in LEGS if len(usual) > AROUND else ():
+        found = _columns(rows, leg, prefix)
+        count = min(len(found), len(usual))
+        size = np.maximum(np.ptp(usual, axis=0), 1e-9) if prefix == "action[" else np.ones(usual.shape[1])
+        apart = np.any(np.abs(found[AROUND:count] - usual[AROUND:count]) > CLEAR * size, axis=1)
+        first = int(np.argmax(apart)) if apart.any() else None
+        holds.append(first is not None and first <= SOON)
+        told.append(f"{NAMES[leg]} " + ("never" if first is None else f"after {first} steps"))
+    if not holds:
+        return untestable("no episode went on until the break")
+    return Finding(by_share(holds), ", ".join(told), f"when, after the break, {words}; at once is within {SOON} steps")
+
+
+def draw_actions(item: Item, rows: Rows) -> Figure:
+    """Actions and calls, a second before and after the break."""
+    leg = item.options["shown"]
+    actions, calls = _columns(rows, leg, "action["), _columns(rows, leg, "call ")
+    figure = figures.new_figure(6.4, titled(item))
+    upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [1.4, 1]})
+    steps = np.arange(len(actions)) + BREAK - AROUND
+    for k in range(actions.shape[1]):
+        upper.plot(steps, actions[:, k], color=COLOURS[k % 7], linewidth=1.0, linestyle=("-", "--")[k // 7])
+    names = [name.removeprefix("call ") for name in rows[0] if name.startswith("call ")] if rows else []
+    for k in range(calls.shape[1]):
+        fired = np.flatnonzero(calls[:, k])
+        lower.plot(steps[fired], np.full(len(fired), k), "|", color=figures.BLACK, markersize=7)
+    lower.set_yticks(
+        range(len(names)),
+        [name if len(name) < 46 else f"{name[:45]}…" for name in names],
+        fontsize=6,
+        family="monospace",
+    )
+    for panel in (upper, lower):
+        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
+        figures.plain(panel)
+    upper.set_ylabel("the 12 actions")
+    lower.set_xlabel(f"step; {NAMES[leg]} leg breaks at the red line; below: which calls are made")
+    return figure
+
+
+def action_tables(item: Item, rows: Rows) -> str:
+    """How often each call was made, in the second before and in the second after the break."""
+    names = [name for name in rows[0] if name.startswith("call ")] if rows else []
+    cells = []
+    for leg in CHOICES:
+        calls = _columns(rows, leg, "call ")
+        for when, part in (("before", calls[:AROUND]), ("after", calls[AROUND:])):
+            cells.append([NAMES[leg], when, *(f"{share:.0%}" for share in (part.mean(axis=0) if len(part) else []))])
+    shown = [f"line {name.removeprefix('call ').partition(':')[0]}" for name in names]
+    return "In how many of the steps each call was made:\n\n" + markdown(["leg", "break", *shown], cells, text=2)

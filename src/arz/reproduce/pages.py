@@ -1,0 +1,205 @@
+"""The page of an item, and the summary of all claims: from what is kept of them, without the runs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from arz.analysis import figures
+from arz.reproduce.kinds import KINDS, judge
+from arz.reproduce.plan import SCALES, Item, find_item, item_names
+from arz.reproduce.table import Rows, from_csv, markdown, to_csv
+from arz.reproduce.verdict import VERDICTS, Finding
+from arz.reproduce.work import Work, to_json, write
+
+ABOUT, DATA, FIGURE, PAGE = "about.json", "data.csv", "figure.png", "README.md"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of an item at a scale.
+
+    Raises:
+        ValueError: the folder does not hold what it should.
+    """
+
+    item: Item
+    scale: str
+    place: Path
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What was run."""
+        try:
+            found = json.loads((self.place / ABOUT).read_text("utf-8"))
+        except ValueError:
+            raise ValueError(f"{self.place / ABOUT} is damaged: remove {self.place} and make the item anew") from None
+        if not isinstance(found, dict) or (found.get("item"), found.get("scale")) != (self.item.name, self.scale):
+            raise ValueError(f"{self.place / ABOUT} is about something else than {self.item.name} at {self.scale}")
+        return found
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The numbers."""
+        return from_csv((self.place / DATA).read_text("utf-8"))
+
+    @cached_property
+    def findings(self) -> dict[str, Finding]:
+        """By the names of the claims."""
+        return {claim.name: judge(self.item, claim, self.scale, self.rows) for claim in self.item.claims}
+
+    def page(self) -> str:
+        """The item as a Markdown page."""
+        kind, about = KINDS[self.item.kind], self.about
+        runs = about["runs"]
+        text = f"# {self.item.title}\n\nIn the paper: {self.item.paper}. "
+        text += f"Scale: {self.scale} ({SCALES[self.scale]}).\n\n"
+        text += f"    arz reproduce {self.item.name} --scale {self.scale}\n\n"
+        text += f"![{self.item.title}]({FIGURE})\n\n"
+        text += f"{self.item.note}\n\n" if self.item.note else ""
+        text += "## Claims\n\n"
+        for claim in self.item.claims:
+            found = self.findings[claim.name]
+            text += f"**{claim.text}** {found.verdict[0].upper()}{found.verdict[1:]}: {found.why}.\n"
+            text += f"  Here: {found.ours}.\n" if found.ours else ""
+            if claim.tried and found.verdict in VERDICTS[1:3]:
+                text += f"  What was tried: {claim.tried}\n"
+            text += "\n"
+        text += f"## Numbers\n\n{kind.tables(self.item, self.rows)}\nAll numbers: [{DATA}]({DATA}).\n\n"
+        return text + self._how(runs)
+
+    def _how(self, runs: Sequence[Mapping[str, Any]]) -> str:
+        """Where the numbers come from."""
+        about = self.about
+        text = f"## How\n\narz {about['arz']}, Python {about['python']}, {about['machine']}; "
+        text += f"{about['episodes']} episodes in each test.\n"
+        if not runs:
+            return text + "No runs are needed.\n"
+        hours = sum(run["seconds"] for run in runs) / 3600
+        text += f"{len(runs)} runs, {hours:.1f} hours in all, one thread each. Made by themselves:\n\n"
+        text += "".join(f"    {run['command']}\n" for run in runs if run["seed"] == 1)
+        text += "\nand so on for the other seeds"
+        champions = [run for run in runs if run["champion"]]
+        missing = len(runs) - len(champions)
+        text += (
+            f". All champions are in [../champions](../champions), as {Path(champions[0]['champion']).name} is"
+            if champions
+            else ""
+        )
+        return text + (f"; {missing} runs have none" if missing else "") + ".\n"
+
+    def write_derived(self) -> None:
+        """Draws the figure and writes the page; they follow from the data."""
+        figures.save(KINDS[self.item.kind].draw(self.item, self.rows), self.place / FIGURE)
+        write(self.place / PAGE, self.page())
+
+
+def keep(work: Work) -> Kept:
+    """Measures an item whose runs are done, and keeps what came out; data that are there stay as they are."""
+    kept = Kept(work.item, work.scale, work.place)
+    if not (work.place / ABOUT).exists():
+        rows = KINDS[work.item.kind].measure(work)
+        work.place.mkdir(parents=True, exist_ok=True)
+        write(work.place / DATA, to_csv(rows))
+        write(work.place / ABOUT, to_json(work.about()))  # last: what has it is whole
+    kept.write_derived()
+    return kept
+
+
+def all_kept(folder: Path) -> list[Kept]:
+    """Of each item, what is kept at the largest scale; in the order of the paper."""
+    found = []
+    for name in item_names():
+        scales = [scale for scale in SCALES if (folder / scale / name / ABOUT).exists()]
+        if scales:
+            found.append(Kept(find_item(name), scales[-1], folder / scales[-1] / name))
+    return found
+
+
+def summary(folder: Path, root: Path) -> str:
+    """All claims on one page.
+
+    Args:
+        folder: where the items are kept.
+        root: the folder of the page, for its links.
+    """
+    kept = all_kept(folder)
+    by_name = {each.item.name: each for each in kept}
+    text = (resources.files("arz") / "reproduce" / "summary.md").read_text("utf-8")
+    counts = {
+        verdict: sum(f.verdict == verdict for each in kept for f in each.findings.values()) for verdict in VERDICTS
+    }
+    total = sum(counts.values())
+    counted = f"{total} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) + "."
+    cells = []
+    for name in item_names():
+        item = find_item(name)
+        if name not in by_name:
+            cells.append([f"`{name}`", item.paper, "not run here yet", "", ""])
+            continue
+        each = by_name[name]
+        link = Path(*_relative(each.place, root)).as_posix()
+        for claim in item.claims:
+            found = each.findings[claim.name]
+            ours = f"{found.ours}. " if found.ours else ""
+            cells.append(
+                [
+                    f"[{name}]({link}/{PAGE})",
+                    item.paper,
+                    claim.text,
+                    f"**{found.verdict}**",
+                    f"{ours}{_sentence(found.why)}",
+                ]
+            )
+    table = markdown(["item", "paper", "the paper's claim", "verdict", "here"], cells, text=5)
+    figures_ = "\n".join(
+        f"### {each.item.name}\n\n`arz reproduce {each.item.name} --scale {each.scale}`\n\n"
+        f"![{each.item.title}]({Path(*_relative(each.place, root)).as_posix()}/{FIGURE})\n"
+        for each in kept
+    )
+    parts = {"counts": counted, "claims": table, "figures": figures_, "deviations": deviations(), "runs": _runs(kept)}
+    for name, part in parts.items():
+        text = text.replace(f"<!-- {name} -->", part.strip())
+    return text
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
+def _runs(kept: Sequence[Kept]) -> str:
+    """What was run for each item."""
+    cells = []
+    for each in kept:
+        runs = each.about["runs"]
+        hours = sum(run["seconds"] for run in runs) / 3600
+        experiments = dict.fromkeys(run["experiment"] for run in runs)
+        what = [f"{name} ({sum(run['experiment'] == name for run in runs)})" for name in experiments]
+        cells.append(
+            [each.item.name, each.scale, ", ".join(what) or "none needed", f"{hours:.1f}", each.about["machine"]]
+        )
+    return markdown(["item", "scale", "runs", "hours of one core", "machine"], cells, text=3)
+
+
+def deviations() -> str:
+    """Where what is run here differs from the paper."""
+    text = (resources.files("arz") / "reproduce" / "deviations.toml").read_text("utf-8")
+    rows = tomllib.loads(text)["deviations"]
+    return markdown(
+        ["what", "in the paper", "here", "why"],
+        [[row[name] for name in ("what", "paper", "here", "why")] for row in rows],
+        text=4,
+    )
+
+
+def _relative(path: Path, root: Path) -> tuple[str, ...]:
+    """A path as seen from a folder."""
+    import os
+
+    return Path(os.path.relpath(path, root)).parts

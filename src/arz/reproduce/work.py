@@ -1,0 +1,206 @@
+"""The runs of an item: made two or more at a time, resumed where they stopped, never made twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from arz.analysis.film import whole_file
+from arz.interpreter import available_threads
+from arz.native import core
+from arz.network import Network
+from arz.program import Program
+from arz.reproduce.plan import Experiment, Item, published
+from arz.runs.entries import Standing, standing
+from arz.runs.run import Run
+from arz.runs.session import Progress
+from arz.runs.store import RunError
+from arz.runs.sweep import make_run
+from arz.simplify import effective
+
+EPISODES = {"smoke": 20}
+"""Test episodes, where a scale does not have as many as the item says."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """An item at a scale, in a folder: `FOLDER/SCALE/runs`, `.../champions` and `.../ITEM`."""
+
+    item: Item
+    scale: str
+    folder: Path
+    threads: int | None = None
+
+    @property
+    def place(self) -> Path:
+        """Where the item's own files are."""
+        return self.folder / self.scale / self.item.name
+
+    def run_folder(self, experiment: Experiment, seed: int) -> Path:
+        """Where a run is: items share their runs."""
+        return self.folder / self.scale / "runs" / f"{experiment.name}-{seed}"
+
+    @property
+    def episodes(self) -> int:
+        """How many in each test."""
+        return EPISODES.get(self.scale, int(self.item.options.get("episodes", 100)))
+
+    def make(
+        self, jobs: int, show: Callable[[float, str], None], should_stop: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Makes the runs that are not done yet, so many at a time, one thread each; False if it was stopped.
+
+        Raises:
+            ValueError: a folder has a run with other settings in it.
+        """
+        plan = self.item.runs(self.scale)
+        tally = _Tally(self, show)
+
+        def attempt(experiment: Experiment, seed: int) -> bool:
+            def on_progress(progress: Progress) -> None:
+                tally.tell(experiment, seed, progress.spent)
+
+            if should_stop():
+                return False
+            score = make_run(
+                experiment.config(self.scale, seed),
+                seed,
+                self.run_folder(experiment, seed),
+                experiment.preset,
+                should_stop,
+                start=published(experiment.start) if experiment.start else None,
+                on_progress=on_progress,
+            )
+            if score is not None:
+                tally.end(experiment, seed)
+            return score is not None
+
+        with ThreadPoolExecutor(jobs) as pool:
+            outcomes = [pool.submit(attempt, *each) for each in plan]
+            try:
+                done = [outcome.result() for outcome in outcomes]
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return all(done)
+
+    def runs(self, *names: str) -> Iterator[tuple[Experiment, int, Run]]:
+        """The finished runs of these experiments, all by default; experiment by experiment."""
+        for experiment in self.item.experiments:
+            if not names or experiment.name in names:
+                for seed in range(1, experiment.sizes[self.scale].repeats + 1):
+                    with Run.open(self.run_folder(experiment, seed)) as run:
+                        yield experiment, seed, run
+
+    def best(self, name: str) -> tuple[int, Standing] | None:
+        """The seed and the end of the run of an experiment with the best champion on its selection episodes."""
+        found = []
+        for _, seed, run in self.runs(name):
+            stood = known_standing(run)
+            if stood is not None:
+                found.append((seed, stood))
+        return max(found, key=lambda each: each[1].score, default=None)
+
+    def about(self) -> dict[str, Any]:
+        """What was run: for the record."""
+        return {
+            "item": self.item.name,
+            "scale": self.scale,
+            "arz": version("arz"),
+            "python": platform.python_version(),
+            "machine": machine(),
+            "episodes": self.episodes,
+            "runs": [self._about_run(experiment, seed, run) for experiment, seed, run in self.runs()],
+        }
+
+    def _about_run(self, experiment: Experiment, seed: int, run: Run) -> dict[str, Any]:
+        stood, counters = known_standing(run), run.counters
+        name = f"{experiment.name}-{seed}"
+        kept = None
+        if stood is not None:
+            kept = f"champions/{name}.arz"
+            self._keep(self.folder / self.scale / kept, stood.champion)
+        return {
+            "experiment": experiment.name,
+            "method": experiment.label,
+            "seed": seed,
+            "command": experiment.command(self.scale, seed),
+            "evaluations": counters.evaluations,
+            "steps": counters.steps,
+            "seconds": round(float(run.facts["seconds"]), 1),
+            "arz": run.facts["arz"],
+            "fitness": None if stood is None else round(stood.score, 2),
+            "champion": kept,
+        }
+
+    def _keep(self, path: Path, champion: Program | Network) -> None:
+        """Without dead code: the same actions, bit for bit."""
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            policy = champion if isinstance(champion, Network) else effective(champion).program
+            write(path, str(policy))
+
+
+class _Tally:
+    """How much of an item is done, while several runs go on."""
+
+    def __init__(self, work: Work, show: Callable[[float, str], None]) -> None:
+        self._minutes = {(e.name, seed): e.sizes[work.scale].minutes for e, seed in work.item.runs(work.scale)}
+        self._shares = dict.fromkeys(self._minutes, 0.0)
+        self._done = 0
+        self._guard, self._show = threading.Lock(), show
+
+    def tell(self, experiment: Experiment, seed: int, share: float) -> None:
+        """A run has come so far."""
+        with self._guard:
+            self._shares[experiment.name, seed] = min(share, 1.0)
+            spent = sum(minutes * self._shares[run] for run, minutes in self._minutes.items())
+            total = sum(self._minutes.values())
+            text = (
+                f"{self._done} of {len(self._minutes)} runs done; {experiment.name}, seed {seed}: {min(share, 1.0):.0%}"
+            )
+            self._show(spent / total, text)
+
+    def end(self, experiment: Experiment, seed: int) -> None:
+        """A run is done."""
+        with self._guard:
+            self._done += 1
+        self.tell(experiment, seed, 1.0)
+
+
+def known_standing(run: Run, steps: int | None = None) -> Standing | None:
+    """A run as it stood, or None if it had no champion by then."""
+    try:
+        return standing(run, steps)
+    except RunError:
+        return None
+
+
+def write(path: Path, text: str) -> None:
+    """A file, all of it or nothing."""
+    with whole_file(path) as beside:
+        Path(beside).write_text(text, "utf-8")
+
+
+def to_json(value: Any) -> str:
+    """For the record."""
+    return json.dumps(value, indent=1) + "\n"
+
+
+def machine() -> str:
+    """This machine in a few words."""
+    name = platform.processor() or platform.machine()
+    with_names = Path("/proc/cpuinfo")
+    if with_names.exists():
+        lines = [line for line in with_names.read_text().splitlines() if line.startswith("model name")]
+        name = lines[0].partition(":")[2].strip() if lines else name
+    cores = min(os.cpu_count() or 1, available_threads())
+    return f"{cores} cores of {name}, {core.INSTRUCTION_SET}"
