@@ -184,8 +184,7 @@ DOORS: dict[str, set[str]] = {
     "reproduce.searches": {"analysis", "analysis.comparison", "reproduce.plan", "reproduce.scores", "reproduce.table"}
     | {"reproduce.verdict", "reproduce.work", "runs.run", "search.pareto", "tasks.quadruped"},
     "reproduce.episodes": {"analysis", "analysis.comparison", "evaluate", "explain.traces", "network", "program"}
-    | {"reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work", "simplify", "tasks.quadruped"}
-    | {"watch"},
+    | {"reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work", "tasks.quadruped", "watch"},
     "reproduce.printed": {"analysis", "analysis.replay", "assess", "complexity", "evaluate", "explain.linear"}
     | {"explain.words", "program", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"}
     | {"simplify", "tasks.cartpole", "watch"},

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from arz.analysis import figures
 from arz.analysis.comparison import COLOURS
 from arz.evaluate import fresh_episodes
-from arz.explain.traces import Inside, InsideProgram, look_inside, period_of
+from arz.explain.traces import Inside, InsideProgram, Period, look_inside, period_of
 from arz.network import Network
 from arz.program import Program
 from arz.reproduce.plan import Item, titled
 from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
-from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, PARTLY, Finding, by_share, untestable
+from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, Finding, by_share, untestable
 from arz.reproduce.work import Work
-from arz.simplify import effective
 from arz.tasks.quadruped import LEGS, STEP, Quadruped
 from arz.watch import Watched, watch
 
@@ -45,9 +44,8 @@ NAMES = {"none": "none", "FR": "front right", "FL": "front left", "RR": "back ri
 
 
 def _watched(work: Work, policy: Program | Network, leg: str) -> Watched:
-    shown = policy if isinstance(policy, Network) else effective(policy).program
     task = replace(Quadruped(), leg=leg, break_step=BREAK, **work.item.options.get("variant", {}))
-    return watch(shown, task, int(fresh_episodes(1)[0]))
+    return watch(policy, task, int(fresh_episodes(1)[0]))
 
 
 # ---- trajectories ----
@@ -165,45 +163,45 @@ def _insides(work: Work) -> tuple[str, dict[str, InsideProgram]]:
     return experiment.label, found
 
 
+PAIRS = {(False, False): 0, (True, True): 1, (False, True): 2, (True, False): 3}
+"""The paper's numbers for which of two conditions hold."""
+
+
 def measure_states(work: Work) -> Rows:
-    """Which of the conditions that look at the observation hold, at each step, as digits."""
+    """Which of the two conditions that look at the observation hold, at each step, as one of four states."""
     method, insides = _insides(work)
     rows: list[Row] = []
     for leg, inside in insides.items():
-        if inside.observing:
-            names = [inside.combination(k) for k in range(int(inside.states.max()) + 1)]
-            # The letter keeps digits from being read as a number.
+        found = [
+            [fired for name, fired in inside.calls.items() if f"if {text}:" in name]
+            for text in work.item.options["conditions"]
+        ]
+        if all(len(each) == 1 for each in found):
+            first, second = (each[0] for each in found)
             rows += [
-                {"method": method, "leg": leg, "step": step, "state": f"s{names[state]}"}
-                for step, state in enumerate(inside.states)
+                {"method": method, "leg": leg, "step": step, "state": PAIRS[bool(a), bool(b)]}
+                for step, (a, b) in enumerate(zip(first, second, strict=True))
             ]
     return rows
 
 
-def _states(rows: Rows, leg: str) -> list[str]:
-    return [str(row["state"]) for row in matching(rows, leg=leg)]
+def _states(rows: Rows, leg: str) -> list[int]:
+    return [int(row["state"]) for row in matching(rows, leg=leg)]
 
 
-def _numbered(rows: Rows) -> dict[str, int]:
-    """A number for each state of any episode."""
-    return {name: number for number, name in enumerate(sorted(values(rows, "state")))}
-
-
-NO_STATES = "the best program has no condition that looks at the observation"
+NO_STATES = "the best program does not have these conditions"
 
 
 def has_rhythm(rows: Rows) -> Finding:
     """While no leg is broken the states repeat themselves."""
     if not rows:
         return untestable(NO_STATES)
-    numbers = _numbered(rows)
-    steps = np.array([numbers[state] for state in _states(rows, "none")], float)
+    steps = np.array(_states(rows, "none"), float)
     period = period_of(steps[AROUND // 2 :])
+    shares = ", ".join(f"{state}: {np.mean(steps == state):.0%}" for state in PAIRS.values())
     if period is None:
-        return Finding(
-            NOT_CONFIRMED, f"{len(numbers)} states, no period", "autocorrelation of the state over the episode"
-        )
-    ours = f"{len(numbers)} states, a period of {period.steps:.1f} steps ({period.steps * STEP:.2f} s)"
+        return Finding(NOT_CONFIRMED, f"states {shares}; no period", "autocorrelation of the state over the episode")
+    ours = f"states {shares}; a period of {period.steps:.1f} steps ({period.steps * STEP:.2f} s)"
     return Finding(CONFIRMED, ours, f"one period later the states are alike by {period.likeness:.2f} (1: the same)")
 
 
@@ -230,44 +228,39 @@ def are_different(rows: Rows) -> Finding:
     )
 
 
-def _same(some: Sequence[str], others: Sequence[str]) -> float:
-    """The share of steps in which both are equal; steps that only one of them has count as different."""
-    longer = max(len(some), len(others))
-    return sum(a == b for a, b in zip(some, others, strict=False)) / longer if longer else 1.0
+def _same(some: Sequence[int], others: Sequence[int]) -> float:
+    """The share of steps in which both are equal, as long as both go on."""
+    both = min(len(some), len(others))
+    return sum(a == b for a, b in zip(some[:both], others[:both], strict=True)) / both if both else 1.0
 
 
 def draw_states(item: Item, rows: Rows) -> Figure:
     """A strip for each leg, three seconds around the break."""
     figure = figures.new_figure(6.4, titled(item))
     panels = figure.subplots(len(CHOICES), 1, sharex=True, sharey=True)
-    numbers = _numbered(rows)
     for panel, leg in zip(panels, CHOICES, strict=True):
-        steps = [numbers[state] for state in _states(rows, leg)]
+        steps = _states(rows, leg)
         panel.step(range(len(steps)), steps, where="post", color=figures.BLACK, linewidth=0.9)
         panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
-        panel.set_yticks(range(len(numbers)), [name[1:] for name in numbers], fontsize=7)
-        panel.set_xlim(BREAK - 150, BREAK + 150)
-        figures.plain(panel, NAMES[leg])
-    if not rows:
-        panels[2].text(BREAK, 0.5, NO_STATES, ha="center")
+        panel.set_yticks(range(len(PAIRS)))
+        panel.set_xlim(BREAK - AROUND, BREAK + 2 * AROUND)
+        figures.plain(panel, f"{NAMES[leg]}\nbreaks" if leg != "none" else "no leg\nbreaks")
+    names = item.options["conditions"]
     panels[-1].set_xlabel(
-        "step; a state says which conditions that look at the observation hold (1), in the order of the lines"
+        f"step; state 0: neither {names[0]} nor {names[1]}, 1: both, 2: only {names[1]}, 3: only {names[0]}"
     )
     return figure
 
 
 def state_tables(item: Item, rows: Rows) -> str:
     """How often each state was there."""
-    names = list(_numbered(rows))
     cells = []
     for leg in CHOICES if rows else ():
         found = _states(rows, leg)
-        parts = {"before": found[:BREAK], "after": found[BREAK:]}
-        for when, states in parts.items():
-            cells.append(
-                [NAMES[leg], when, len(states), *(f"{states.count(name) / max(len(states), 1):.0%}" for name in names)]
-            )
-    return markdown(["leg", "break", "steps", *(name[1:] for name in names)], cells, text=2)
+        for when, states in {"before": found[:BREAK], "after": found[BREAK:]}.items():
+            shares = [f"{states.count(state) / max(len(states), 1):.0%}" for state in PAIRS.values()]
+            cells.append([NAMES[leg], when, len(states), *shares])
+    return markdown(["leg", "break", "steps", *(f"state {state}" for state in PAIRS.values())], cells, text=2)
 
 
 # ---- registers ----
@@ -288,9 +281,16 @@ def measure_registers(work: Work) -> Rows:
 
 
 def _register(rows: Rows, leg: str, name: str) -> NDArray[np.float64]:
-    return np.array(
-        [np.nan if row["value"] is None else row["value"] for row in matching(rows, leg=leg, register=name)]
-    )
+    """A register over time; NaN where it is no finite number."""
+    found = [row["value"] for row in matching(rows, leg=leg, register=name)]
+    return np.array([np.nan if value is None else value for value in found])
+
+
+def _rhythms(signal: NDArray[np.float64]) -> tuple[Period | None, Period | None]:
+    """The periods before and after the break; what is no finite number counts as 0 there."""
+    known = np.nan_to_num(signal)
+    usual = float(np.ptp(known)) if len(known) else 0.0
+    return period_of(known[AROUND // 2 : BREAK], usual), period_of(known[BREAK + AROUND // 2 :], usual)
 
 
 def keeps_rhythm(rows: Rows, registers: Sequence[str]) -> Finding:
@@ -299,22 +299,18 @@ def keeps_rhythm(rows: Rows, registers: Sequence[str]) -> Finding:
     for name in registers:
         for leg in LEGS:
             signal = _register(rows, leg, name)
-            if len(signal) <= BREAK:
+            if len(signal) < BREAK + 2 * AROUND:
+                told.append(f"{name}, {NAMES[leg]}: it fell too soon to tell")
                 continue
-            usual = float(np.nanmax(signal) - np.nanmin(signal)) if np.isfinite(signal).any() else 0.0
-            before, after = (
-                period_of(part, usual) for part in (signal[AROUND // 2 : BREAK], signal[BREAK + AROUND // 2 :])
-            )
+            before, after = _rhythms(signal)
             is_same = before is not None and after is not None and abs(after.steps / before.steps - 1) < CLEAR
             holds.append(is_same)
             words = [f"{period.steps:.1f}" if period else "none" for period in (before, after)]
             told.append(f"{name}, {NAMES[leg]}: {' then '.join(words)}")
     if not holds:
-        return untestable("the best program does not have these registers, or no episode went on after the break")
-    verdict = CONFIRMED if all(holds) else PARTLY if any(holds) else NOT_CONFIRMED
-    return Finding(
-        verdict, "; ".join(told), f"periods in steps before and after the break; kept in {sum(holds)} of {len(holds)}"
-    )
+        return untestable("the best program does not have these registers, or no episode went on long enough")
+    why = f"periods in steps before and after the break; the same in {sum(holds)} of {len(holds)}"
+    return Finding(by_share(holds), "; ".join(told), why)
 
 
 def is_shaken(rows: Rows, register: str) -> Finding:
@@ -351,6 +347,8 @@ def draw_registers(item: Item, rows: Rows) -> Figure:
         panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
         panel.set_xlim(BREAK - 2 * AROUND, BREAK + 3 * AROUND)
         figures.plain(panel, name)
+        if panel is not panels[0] and panel.get_legend() is not None:
+            panel.get_legend().remove()
     panels[-1].set_xlabel("step")
     return figure
 
@@ -361,7 +359,7 @@ def register_tables(item: Item, rows: Rows) -> str:
     for name in values(rows, "register"):
         for leg in CHOICES:
             signal = _register(rows, leg, name)
-            found = [period_of(part) for part in (signal[AROUND // 2 : BREAK], signal[BREAK + AROUND // 2 :])]
+            found = _rhythms(signal)
             cells.append([name, NAMES[leg], *(f"{p.steps:.1f} ({p.likeness:.2f})" if p else "none" for p in found)])
     return "Periods in steps, and how alike the register is to itself one period later (1: the same).\n\n" + markdown(
         ["register", "leg", "before", "after"], cells, text=2
