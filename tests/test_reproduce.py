@@ -6,6 +6,7 @@ import math
 import shlex
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ import pytest
 import arz
 from arz.cli import main
 from arz.policy import load_policy
-from arz.reproduce import scores, searches, table
-from arz.reproduce.kinds import KINDS, WITHOUT_RUNS
+from arz.reproduce import episodes, printed, scores, searches, table
+from arz.reproduce.kinds import KINDS, WITHOUT_RUNS, judge
 from arz.reproduce.pages import ABOUT, DATA, FIGURE, PAGE, Kept, all_kept, keep, summary
 from arz.reproduce.plan import SCALES, experiments, find_item, item_names
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, NOT_TESTABLE, PARTLY
-from arz.reproduce.work import Work
+from arz.reproduce.work import StoppedError, Work, fingerprint
 from arz.runs.run import Run
+from arz.tasks.quadruped import LEGS
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results" / "reproduction"
@@ -59,19 +61,12 @@ def test_the_command_of_a_run_makes_that_run(name: str, monkeypatch: pytest.Monk
         raise ValueError("enough")
 
     monkeypatch.setattr(Run, "create", create)
-    monkeypatch.chdir(ROOT / "src" / "arz" / "reproduce" / "programs")
+    monkeypatch.chdir(ROOT)
     experiment = experiments()[name]
     for scale in SCALES:
         assert main(shlex.split(experiment.command(scale, 3))[1:]) == 2
-        assert made[-1][:2] == (experiment.config(scale, 3), 3)
+        assert made[-1][:2] == (experiment.config(scale), 3)
         assert (made[-1][2] is not None) == bool(experiment.start)
-
-
-def test_in_the_papers_grid_every_run_has_other_settings() -> None:
-    experiment = experiments()["cartpole-lstm-continuous"]
-    searches_ = {str(experiment.config("paper", seed).search) for seed in range(1, 37)}
-    assert len(searches_) == 36
-    assert experiment.config("hour", 1) == experiment.config("hour", 2)
 
 
 # ---- the smallest scale ----
@@ -118,14 +113,21 @@ def test_what_is_done_is_not_done_again(made: Path, tmp_path: Path, monkeypatch:
 
 def test_interrupted_work_goes_on_and_comes_out_the_same(tmp_path: Path) -> None:
     item = find_item("cartpole-sudden")
-    at_once, work = Work(item, "smoke", tmp_path / "at once"), Work(item, "smoke", tmp_path / "in parts")
-    assert at_once.make(2, lambda share, text: None)
-    tries = 0
-    while not work.make(2, lambda share, text: None, _patience(5 + 40 * tries)):
-        assert not work.place.exists()
-        tries += 1
+    at_once = Work(item, "smoke", tmp_path / "at once", 2)
+    at_once.make()
+    for tries in range(100):
+        work = Work(item, "smoke", tmp_path / "in parts", 2, should_stop=_patience(5 + 40 * tries))
+        try:
+            work.make()
+            break
+        except StoppedError:
+            assert not work.place.exists()
     assert tries > 1
-    assert _timeless(keep(work).place / DATA) == _timeless(keep(at_once).place / DATA)
+    with pytest.raises(StoppedError):  # while it measures
+        keep(replace(work, should_stop=_patience(3)))
+    assert not work.place.exists()
+    kept = keep(replace(work, should_stop=lambda: False))
+    assert _timeless(kept.place / DATA) == _timeless(keep(at_once).place / DATA)
 
 
 def _patience(times: int) -> Callable[[], bool]:
@@ -140,8 +142,7 @@ def _timeless(path: Path) -> list[dict[str, Any]]:
 
 def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
     shares: list[float] = []
-    work = Work(find_item("linear-analysis"), "smoke", tmp_path)
-    assert work.make(1, lambda share, text: shares.append(share))
+    Work(find_item("linear-analysis"), "smoke", tmp_path, show=lambda share, text: shares.append(share)).make()
     assert shares == sorted(shares)
     assert math.isclose(shares[-1], 1.0)
 
@@ -170,6 +171,7 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
         ([], "name what to reproduce"),
         (["cartpole-sudden", "--jobs", "0"], "expected 1 to 1024"),
         (["--summary", "page.md"], "nothing in reproduction to sum up"),
+        (["cartpole-sudden", "--summary", "page.md"], "without items"),
     ],
 )
 def test_mistakes_are_sentences(
@@ -186,19 +188,66 @@ def test_a_summary_overwrites_only_a_summary(made: Path, tmp_path: Path) -> None
     words = ["reproduce", "--summary", str(page), "--output", str(tmp_path)]
     assert main(words) == 0
     text = page.read_text()
-    assert "<!--" not in text
+    assert text.count("<!--") == 1
     assert main(words) == 0
     assert page.read_text() == text
-    page.write_text("mine")
+    mine = "mine, with `arz reproduce --summary`"
+    page.write_text(mine)
     assert main(words) == 2
-    assert page.read_text() == "mine"
+    assert page.read_text() == mine
 
 
-def test_a_damaged_record_is_a_sentence(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("{", "[]", '{"item": "other", "scale": "smoke"}'):
-        (made / ABOUT).write_text(text)
-        assert main(["reproduce", "linear-analysis", "--output", str(tmp_path), "--quiet"]) == 2
-        assert "about" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        (ABOUT, b"{"),
+        (ABOUT, b"[]"),
+        (ABOUT, b'{"item": "other", "scale": "smoke"}'),
+        (ABOUT, b'{"item": "linear-analysis", "scale": "smoke", "runs": [], "plan": "another", "machine": ""}'),
+        (DATA, b"what,name,ours\nscore,x"),
+        (DATA, b"\xff\xfe"),
+        (DATA, b"what\nscore,x,y,z"),
+        (DATA, None),
+    ],
+)
+def test_damage_is_a_sentence(
+    file: str, content: bytes | None, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is None:
+        (made / file).unlink()
+    else:
+        (made / file).write_bytes(content)
+    assert main(["reproduce", "linear-analysis", "--output", str(tmp_path), "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "linear-analysis" in said
+    assert "anew" in said
+
+
+def test_a_smaller_scale_is_not_made_again_beside_a_larger(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hour" / "linear-analysis").mkdir(parents=True)
+    (tmp_path / "hour" / "linear-analysis" / ABOUT).write_text("{}")
+    monkeypatch.setattr("arz.reproduce.work.make_run", None)
+    assert main(["reproduce", "linear-analysis", "--output", str(tmp_path), "--quiet"]) == 0
+
+
+ALWAYS = {"change-schedules", "linear-analysis", "complexity"}
+"""Items that have something to show without any run."""
+
+
+@pytest.mark.parametrize("name", [name for name in item_names() if name not in ALWAYS])
+def test_an_item_without_champions_has_a_page(name: str, tmp_path: Path) -> None:
+    item = find_item(name)
+    place = tmp_path / "hour" / name
+    place.mkdir(parents=True)
+    about = {"item": name, "scale": "hour", "plan": fingerprint(item, "hour"), "runs": [], "machine": "", "arz": ""}
+    (place / ABOUT).write_text(json.dumps({**about, "python": "", "episodes": 1}))
+    (place / DATA).write_text("")
+    kept = Kept(item, "hour", place)
+    kept.write_derived()
+    assert {finding.verdict for finding in kept.findings.values()} == {NOT_TESTABLE}
 
 
 # ---- rules ----
@@ -226,6 +275,9 @@ def test_reaches_and_stays_below() -> None:
     assert scores.stays_below(rows, "m", 800).verdict == PARTLY
     assert scores.stays_below(rows, "m", 0.1, column="completed").verdict == NOT_CONFIRMED
     assert scores.reaches(rows, "other", 1).verdict == NOT_TESTABLE
+    able = {"test": "a", "least": 950}
+    assert scores.stays_below(rows, "m", 800, tests=["b"], provided=able).verdict == NOT_TESTABLE
+    assert scores.stays_below(rows, "m", 800, tests=["b"], provided={**able, "least": 850}).verdict == CONFIRMED
 
 
 def test_is_better_needs_more_than_luck() -> None:
@@ -244,6 +296,24 @@ def test_is_only() -> None:
     assert scores.is_only(rows, "some", ["none", "all"], 800).verdict == PARTLY
     assert scores.is_only(rows, "some", ["all"], 800).verdict == NOT_CONFIRMED
     assert scores.is_only(rows, "none", ["some"], 800).verdict == NOT_CONFIRMED
+    assert scores.is_only(rows, "some", [], 800, survives=0.85).verdict == CONFIRMED
+    assert scores.is_only(rows, "some", [], 800, survives=0.95).verdict == NOT_CONFIRMED
+    late = _rows(many=[[100, 100], [100, 100], [900, 900]], few=[[1, 1], [2, 2]])
+    assert scores.is_only(late, "many", ["few"], 800).verdict == NOT_CONFIRMED  # of equally many runs
+
+
+def test_the_best_run_is_chosen_by_search_fitness() -> None:
+    rows = _rows(one=[[500, 500], [400, 400]], other=[[450, 450]])
+    assert scores.has_best_run(rows, "one", ["other"], ["a", "b"]).verdict == CONFIRMED
+    swapped = [{**row, "fitness": -row["fitness"]} for row in rows]
+    assert scores.has_best_run(swapped, "one", ["other"], ["a", "b"]).verdict == NOT_CONFIRMED
+
+
+def test_tests_are_never_mixed() -> None:
+    rows = [{**row, "group": group} for row in _rows(m=[[900, 900]]) for group in ("sudden", "continuous")]
+    with pytest.raises(AssertionError):
+        scores.reaches(rows, "m", 800)
+    assert scores.reaches(rows, "m", 800, group="sudden").verdict == CONFIRMED
 
 
 def test_methods_are_compared_at_equal_budgets() -> None:
@@ -272,6 +342,128 @@ def test_rules_for_progress() -> None:
     assert searches.exceeds(rows, "slow", 250).verdict == CONFIRMED
     assert searches.exceeds(rows, "fast", 250).verdict == NOT_CONFIRMED
     assert searches.exceeds([], "fast", 250).verdict == NOT_TESTABLE
+    close = _curves(one=[100.0, 1.0], other=[99.0, 98.0])
+    assert searches.has_best(close, "one", "other").verdict == PARTLY
+
+
+def test_rules_for_fronts_and_the_constraint() -> None:
+    def front(points: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+        return [{"method": "m", "return": a, "second": "length", "value": b} for a, b in points]
+
+    assert searches.is_varied(front([(100 * k, 900 - 100 * k) for k in range(5)]), "m", 5).verdict == CONFIRMED
+    assert searches.is_varied(front([(400 + k / 10, 900 - k / 10) for k in range(5)]), "m", 5).verdict == PARTLY
+    assert searches.is_varied(front([(1, 1)]), "m", 5).verdict == NOT_CONFIRMED
+
+    def shares(**idle: Sequence[float]) -> list[dict[str, Any]]:
+        return [
+            {"method": m, "seed": s, "what": "share", "idle": share, "best": 100 * share, "evaluations": 1}
+            for m, each in idle.items()
+            for s, share in enumerate(each)
+        ]
+
+    assert searches.eliminates(shares(w=[0.5, 0.2], c=[0.0, 0.0]), "w", "c").verdict == CONFIRMED
+    assert searches.eliminates(shares(w=[0.5, 0.0], c=[0.0, 0.0]), "w", "c").verdict == PARTLY
+    assert searches.eliminates(shares(w=[0.5, 0.2], c=[0.1, 0.0]), "w", "c").verdict == NOT_CONFIRMED
+    low, high = [0.1, 0.11, 0.12, 0.13, 0.14], [0.5, 0.51, 0.52, 0.53, 0.54]
+    assert searches.is_no_loss(shares(w=low, c=high), "w", "c").verdict == CONFIRMED
+    assert searches.is_no_loss(shares(w=high, c=low), "w", "c").verdict == NOT_CONFIRMED
+    assert searches.is_no_loss(shares(w=high[:2], c=low[:2]), "w", "c").verdict == PARTLY
+
+
+def _episode(leg: str, steps: int, **columns: Callable[[int], float]) -> list[dict[str, Any]]:
+    return [{"leg": leg, "step": k, **{name: of(k) for name, of in columns.items()}} for k in range(steps)]
+
+
+def test_rules_for_states() -> None:
+    def made(after: Callable[[int], float], steps: int = 1000) -> list[dict[str, Any]]:
+        rows = _episode("none", 1000, state=lambda k: k % 5 % 4)
+        for n, leg in enumerate(LEGS):
+            rows += _episode(leg, steps, state=lambda k, n=n: after(k + n) if k >= 500 else k % 5 % 4)  # type: ignore[misc]
+        return rows
+
+    assert episodes.has_rhythm(made(lambda k: 0)).verdict == CONFIRMED
+    assert episodes.is_disrupted(made(lambda k: k % 7 % 4)).verdict == CONFIRMED
+    assert episodes.are_different(made(lambda k: k % 7 % 4)).verdict == CONFIRMED
+    assert episodes.are_different(made(lambda k: 3)).verdict == NOT_CONFIRMED
+    assert episodes.is_disrupted(made(lambda k: 0, steps=510)).verdict == NOT_CONFIRMED  # too soon to tell
+    assert episodes.is_disrupted([{**row, "state": 0} for row in made(lambda k: 0)]).verdict == NOT_TESTABLE
+
+
+def test_rules_for_registers_and_actions() -> None:
+    def made(rhythm: float, shake: float, steps: int = 1000) -> list[dict[str, Any]]:
+        rows = []
+        for leg in ("none", *LEGS):
+            for name in ("s1", "s2"):
+                size = shake if leg != "none" else 0.0
+                found = _episode(
+                    leg,
+                    steps if leg != "none" else 1000,
+                    value=lambda k, size=size: math.sin(k / (rhythm if k >= 500 and size else 2.0)) + size * (k >= 500),  # type: ignore[misc]
+                )
+                rows += [{**row, "register": name} for row in found]
+        return rows
+
+    assert episodes.keeps_rhythm(made(2.0, 1.0), ["s1", "s2"]).verdict == CONFIRMED
+    assert episodes.keeps_rhythm(made(3.0, 1.0), ["s1"]).verdict == NOT_CONFIRMED
+    assert episodes.keeps_rhythm(made(2.0, 1.0, steps=520), ["s1"]).verdict == NOT_TESTABLE
+    assert episodes.is_shaken(made(2.0, 1.0), "s1").verdict == CONFIRMED
+    assert episodes.is_shaken(made(2.0, 1e-3), "s1").verdict == NOT_CONFIRMED
+
+    def acting(delay: int, size: float) -> list[dict[str, Any]]:
+        rows = []
+        for leg in ("none", *LEGS):
+            for step in range(400, 600):
+                moved = size if leg != "none" and step >= 500 + delay else 0.0
+                rows.append({"leg": leg, "step": step, "action[0]": 0.1 + moved, "call 1: x": int(moved > 0)})
+        return rows
+
+    assert episodes.acts_at_once(acting(3, 0.3)).verdict == CONFIRMED
+    assert episodes.acts_at_once(acting(50, 0.3)).verdict == NOT_CONFIRMED
+    assert episodes.acts_at_once(acting(3, 0.001)).verdict == NOT_CONFIRMED  # hardly anything
+    assert episodes.calls_change(acting(3, 0.3)).verdict == CONFIRMED
+    assert episodes.calls_change([{"leg": "none", "step": 1, "action[0]": 0.0}]).verdict == NOT_TESTABLE
+
+
+def test_a_policy_that_falls_by_itself_shows_nothing() -> None:
+    def made(**steps: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "method": "m",
+                "leg": leg,
+                "step": k - 1,
+                "forward": 1.0,
+                "ending": "It lasted." if k == 1000 else "It fell.",
+            }
+            for leg, k in steps.items()
+        ]
+
+    assert episodes.falls(made(none=1000, FR=600, FL=600), "m", ["FR", "FL"]).verdict == CONFIRMED
+    assert episodes.falls(made(none=1000, FR=600, FL=1000), "m", ["FR", "FL"]).verdict == PARTLY
+    assert episodes.falls(made(none=40, FR=40, FL=40), "m", ["FR", "FL"]).verdict == NOT_TESTABLE
+    assert episodes.stays_up(made(none=1000, FR=600), "m", ["none", "FR"]).verdict == PARTLY
+
+
+def test_what_cannot_be_refuted_is_not_called_refuted() -> None:
+    item = find_item("quadruped-states")
+    rows = [{"leg": leg, "step": k, "state": 0} for leg in ("none", *LEGS) for k in range(1000)]
+    assert judge(item, item.claims[0], "hour", rows).verdict == NOT_TESTABLE
+    assert judge(item, replace(item.claims[0], refutable=True), "hour", rows).verdict == NOT_CONFIRMED
+
+
+def test_costs_of_programs_that_can_do_the_task() -> None:
+    networks = [
+        {"task": "cartpole", "policy": name, "parameters": p, "flops": f}
+        for name, p, f in (("MLP", 1184, 2368), ("LSTM", 4640, 9280))
+    ]
+    own = {"task": "cartpole", "policy": "evolved here", "lines": 8}
+    good = {**own, "parameters": 10, "flops": 24, "score": 900}
+    large = {**own, "parameters": 100, "flops": 24, "score": 900}
+    weak = {**own, "parameters": 1, "flops": 1, "score": 10}
+    assert printed.have_factors([*networks, good, weak, weak], "cartpole", 800).verdict == CONFIRMED
+    assert printed.have_factors([*networks, large, weak, weak], "cartpole", 800).verdict == PARTLY
+    assert printed.have_factors([*networks, weak], "cartpole", 800).verdict == NOT_TESTABLE
+    assert printed.are_short([good], "cartpole", 800, 40).verdict == CONFIRMED
+    assert printed.are_short([good], "cartpole", 800, 5).verdict == NOT_CONFIRMED
 
 
 def test_tables_round_trip() -> None:

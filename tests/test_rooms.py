@@ -176,11 +176,11 @@ DOORS: dict[str, set[str]] = {
     "reproduce.__init__": set(),
     "reproduce.table": set(),
     "reproduce.verdict": set(),
-    "reproduce.plan": {"names", "program", "runs", "runs.budget", "runs.config", "runs.sweep"},
+    "reproduce.plan": {"names", "program", "runs", "runs.budget", "runs.config"},
     "reproduce.work": {"analysis.film", "interpreter", "native", "network", "program", "reproduce.plan"}
-    | {"runs.entries", "runs.run", "runs.session", "runs.store", "runs.sweep", "simplify"},
+    | {"runs.config", "runs.entries", "runs.run", "runs.store", "runs.sweep", "simplify"},
     "reproduce.scores": {"analysis", "analysis.comparison", "assess", "complexity", "reproduce.plan"}
-    | {"reproduce.table", "reproduce.verdict", "reproduce.work", "tasks.cartpole", "tasks.quadruped"},
+    | {"reproduce.table", "reproduce.verdict", "reproduce.work", "runs.run", "tasks.cartpole", "tasks.quadruped"},
     "reproduce.searches": {"analysis", "analysis.comparison", "reproduce.plan", "reproduce.scores", "reproduce.table"}
     | {"reproduce.verdict", "reproduce.work", "runs.run", "search.pareto", "tasks.quadruped"},
     "reproduce.episodes": {"analysis", "analysis.comparison", "evaluate", "explain.traces", "network", "program"}

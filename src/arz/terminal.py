@@ -18,6 +18,7 @@ from rich.text import Text
 from arz.runs.session import Progress as Standing
 
 PLAIN_SECONDS = 10.0
+SETTLING_SECONDS = 2.0
 
 
 def console() -> Console:
@@ -80,6 +81,25 @@ def bar(quiet: bool) -> Iterator[Callable[[float, str], None]]:
     with shown:
         task = shown.add_task("", total=1.0, state="starting")
         yield lambda share, text: shown.update(task, completed=min(share, 1.0), state=text)
+
+
+def timed(show: Callable[[float, str], None]) -> Callable[[float, str], None]:
+    """The same, with the time left before each line, as soon as it can be told.
+
+    What is done within the first seconds may have been done before, and says nothing about the speed.
+    """
+    began = time.monotonic()
+    first: list[float] = []
+
+    def show_left(share: float, text: str) -> None:
+        now = time.monotonic()
+        if not first and now - began >= SETTLING_SECONDS:
+            first.extend((now, share))
+        gained = share - first[1] if first else 0.0
+        left = f"left {duration((now - first[0]) * (1 - share) / gained)}  " if gained > 0 else ""
+        show(share, left + text)
+
+    return show_left
 
 
 @contextlib.contextmanager

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from arz import terminal
 from arz.commands.common import check_threads, print_json, refuse_existing
 from arz.interpreter import available_threads
-from arz.reproduce.pages import Kept, all_kept, keep, summary
+from arz.reproduce.pages import MADE, Kept, all_kept, is_kept, keep, summary
 from arz.reproduce.plan import SCALES, Item, find_item, item_names
-from arz.reproduce.work import Work, write
+from arz.reproduce.work import StoppedError, Work, write
 
 INTERRUPTED = 130
 
@@ -24,60 +25,55 @@ def reproduce(options: argparse.Namespace) -> int:
         return 0
     folder = Path(options.output)
     if options.summary is not None:
+        if options.items:
+            raise ValueError("--summary sums up what is there: make the items first, and then it, without items")
         return _summarise(folder, Path(options.summary))
     if not options.items:
         raise ValueError("name what to reproduce, or all; arz reproduce --list shows what there is")
-    names = item_names() if options.items == ["all"] else list(dict.fromkeys(options.items))
+    names = item_names() if "all" in options.items else list(dict.fromkeys(options.items))
     items = [find_item(name) for name in names]
-    jobs = options.jobs or available_threads()
-    made = []
-    with terminal.stoppable() as should_stop:
-        for item in items:
-            kept = _make(Work(item, options.scale, folder, jobs), options, jobs, should_stop)
-            if kept is None:
-                terminal.note("Stopped and saved. Go on with the same command.", options.json)
-                return INTERRUPTED
-            made.append(kept)
-    _report(made, options)
+    made: list[Kept] = []
+    try:
+        with terminal.stoppable() as should_stop:
+            for item in items:
+                made.append(_make(item, folder, options, should_stop))
+                if not options.json:
+                    _print(made[-1])
+    except StoppedError:
+        terminal.note("Stopped and saved. Go on with the same command.", options.json)
+        return INTERRUPTED
+    finally:
+        if options.json:
+            print_json([_plain(kept) for kept in made])
     return 0
 
 
-def _make(work: Work, options: argparse.Namespace, jobs: int, should_stop: Any) -> Kept | None:
-    """The item, or None if it was stopped."""
+def _make(item: Item, folder: Path, options: argparse.Namespace, should_stop: Callable[[], bool]) -> Kept:
+    """The item: what is there already, or made now."""
     is_silent = options.quiet or options.json
-    known = {(each.item.name, each.scale) for each in all_kept(work.folder)}
-    if (work.item.name, work.scale) not in known:
-        count = len(work.item.runs(work.scale))
-        minutes = work.item.minutes(work.scale) / jobs
-        terminal.note(
-            f"{work.item.name}: {count} runs, {jobs} at a time, about {terminal.duration(60 * minutes)} "
-            "if none is done yet. Ctrl-C stops and saves.",
-            is_silent,
-        )
-        with terminal.bar(is_silent) as show:
-            if not work.make(jobs, show, should_stop):
-                return None
-        terminal.note(f"{work.item.name}: measuring ...", is_silent)
-    return keep(work)
+    jobs = options.jobs or available_threads()
+    with terminal.bar(is_silent) as show:
+        work = Work(item, options.scale, folder, jobs, terminal.timed(show), should_stop)
+        if not is_kept(work):
+            count, minutes = len(item.runs(work.scale)), item.minutes(work.scale) / jobs
+            if count:
+                terminal.note(
+                    f"{item.name}: {count} runs, {jobs} at a time, about {terminal.duration(60 * minutes)} "
+                    "if none is done yet. Ctrl-C stops and saves.",
+                    is_silent,
+                )
+            work.make()
+        return keep(work)
 
 
-def _report(made: list[Kept], options: argparse.Namespace) -> None:
-    if options.json:
-        print_json([_plain(kept) for kept in made])
-        return
-    console = terminal.console()
-    for kept in made:
-        rows = [
-            [
-                claim.text,
-                kept.findings[claim.name].verdict,
-                kept.findings[claim.name].ours or kept.findings[claim.name].why,
-            ]
-            for claim in kept.item.claims
-        ]
-        title = f"{kept.item.title} (paper: {kept.item.paper}; scale {kept.scale})"
-        console.print(terminal.table(title, ["claim", "verdict", "here"], rows, text=["verdict", "here"]))
-        print(f"Page, figure and data: {kept.place}")
+def _print(kept: Kept) -> None:
+    rows = []
+    for claim in kept.item.claims:
+        found = kept.findings[claim.name]
+        rows.append([claim.text, found.verdict, found.ours or found.why])
+    title = f"{kept.item.title} (paper: {kept.item.paper}; scale {kept.scale})"
+    terminal.console().print(terminal.table(title, ["claim", "verdict", "here"], rows, text=["verdict", "here"]))
+    print(f"Page, figure and data: {kept.place}")
 
 
 def _plain(kept: Kept) -> dict[str, Any]:
@@ -118,7 +114,7 @@ def _about(item: Item) -> dict[str, Any]:
 def _summarise(folder: Path, path: Path) -> int:
     if not all_kept(folder):
         raise ValueError(f"there is nothing in {folder} to sum up: make an item first")
-    if path.exists() and "arz reproduce --summary" not in path.read_text("utf-8", errors="replace"):
+    if path.exists() and not path.read_text("utf-8", errors="replace").startswith(MADE):
         refuse_existing(path)
     write(path, summary(folder, path.parent))
     print(path)

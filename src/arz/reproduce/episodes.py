@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,8 @@ EVERY = 5
 """Of a trajectory, every so many steps are kept."""
 SOON = 10
 """Steps (a tenth of a second) within which a change counts as instantaneous."""
+LEAST = 20
+"""So many steps after the break are needed to tell whether states differ."""
 CLEAR = 0.1
 """What moves more than this share of its range, against the unbroken episode, has clearly changed."""
 CHOICES = ("none", *LEGS)
@@ -56,8 +59,9 @@ def measure_trajectories(work: Work) -> Rows:
     rows: list[Row] = []
     for experiment in work.item.experiments:
         best = work.best(experiment.name)
-        for leg in CHOICES if best is not None else ():
-            assert best is not None
+        if best is None:
+            continue
+        for leg in CHOICES:
             seen = _watched(work, best[1].champion, leg)
             forward = seen.rows["position x"]
             for step in sorted({*range(0, len(forward), EVERY), len(forward) - 1}):
@@ -97,6 +101,8 @@ def falls(rows: Rows, method: str, legs: Sequence[str]) -> Finding:
     ends = _ends(rows, method)
     if not ends:
         return untestable(f"there is no policy of {method}")
+    if not _lasted(ends["none"]):
+        return untestable(f"the best {method} ends early when no leg breaks ({_told(ends)})")
     holds = [not _lasted(ends[leg]) for leg in legs]
     return Finding(by_share(holds), _told(ends), f"ends early with {sum(holds)} of {len(holds)}")
 
@@ -155,8 +161,9 @@ def _insides(work: Work) -> tuple[str, dict[str, InsideProgram]]:
     (experiment,) = work.item.experiments
     best = work.best(experiment.name)
     found: dict[str, InsideProgram] = {}
-    for leg in CHOICES if best is not None else ():
-        assert best is not None
+    if best is None:
+        return experiment.label, found
+    for leg in CHOICES:
         inside: Inside = look_inside(_watched(work, best[1].champion, leg))
         if isinstance(inside, InsideProgram):
             found[leg] = inside
@@ -207,31 +214,32 @@ def has_rhythm(rows: Rows) -> Finding:
 
 def is_disrupted(rows: Rows) -> Finding:
     """A broken leg changes the states: they are no longer those of the unbroken episode."""
-    if not rows:
-        return untestable(NO_STATES)
-    shares = {leg: _same(_states(rows, leg)[BREAK:], _states(rows, "none")[BREAK:]) for leg in LEGS}
-    holds = [share < 1 - CLEAR for share in shares.values()]
-    ours = ", ".join(f"{NAMES[leg]} {share:.0%}" for leg, share in shares.items())
-    return Finding(by_share(holds), ours, "share of the steps after the break with the state of the unbroken episode")
+    if has_rhythm(rows).verdict != CONFIRMED:
+        return untestable("there is no rhythm to disrupt")
+    return _apart(rows, [("none", leg) for leg in LEGS])
 
 
 def are_different(rows: Rows) -> Finding:
     """Different legs give different state trajectories."""
     if not rows:
         return untestable(NO_STATES)
-    pairs = {(a, b): _same(_states(rows, a)[BREAK:], _states(rows, b)[BREAK:]) for a in LEGS for b in LEGS if a < b}
-    holds = [share < 1 - CLEAR for share in pairs.values()]
-    most = max(pairs, key=lambda pair: pairs[pair])
-    ours = f"most alike: {NAMES[most[0]]} and {NAMES[most[1]]}, {pairs[most]:.0%}"
+    return _apart(rows, list(combinations(LEGS, 2)))
+
+
+def _apart(rows: Rows, pairs: Sequence[tuple[str, str]]) -> Finding:
+    """Whether pairs of episodes have different states after the break, as far as both go on."""
+    holds, told = [], []
+    for pair in pairs:
+        some, others = (_states(rows, leg)[BREAK:] for leg in pair)
+        both = min(len(some), len(others))
+        share = sum(a == b for a, b in zip(some[:both], others[:both], strict=True)) / max(both, 1)
+        name = " and ".join(NAMES[leg] for leg in pair if leg != "none")
+        is_long = both >= LEAST
+        holds.append(is_long and share < 1 - CLEAR)
+        told.append(f"{name} {share:.0%}" if is_long else f"{name} ended too soon to tell")
     return Finding(
-        by_share(holds), ours, "share of the steps after the break with equal states, over all pairs of legs"
+        by_share(holds), ", ".join(told), "share of the steps after the break in which the states are the same"
     )
-
-
-def _same(some: Sequence[int], others: Sequence[int]) -> float:
-    """The share of steps in which both are equal, as long as both go on."""
-    both = min(len(some), len(others))
-    return sum(a == b for a, b in zip(some[:both], others[:both], strict=True)) / both if both else 1.0
 
 
 def draw_states(item: Item, rows: Rows) -> Figure:
@@ -310,7 +318,8 @@ def keeps_rhythm(rows: Rows, registers: Sequence[str]) -> Finding:
     if not holds:
         return untestable("the best program does not have these registers, or no episode went on long enough")
     why = f"periods in steps before and after the break; the same in {sum(holds)} of {len(holds)}"
-    return Finding(by_share(holds), "; ".join(told), why)
+    verdict = by_share([*holds, *[False] * (len(told) - len(holds))])
+    return Finding(verdict, "; ".join(told), why)
 
 
 def is_shaken(rows: Rows, register: str) -> Finding:
@@ -408,7 +417,8 @@ def _changes(rows: Rows, prefix: str, words: str) -> Finding:
     for leg in LEGS if len(usual) > AROUND else ():
         found = _columns(rows, leg, prefix)
         count = min(len(found), len(usual))
-        size = np.maximum(np.ptp(usual, axis=0), 1e-9) if prefix == "action[" else np.ones(usual.shape[1])
+        least = CLEAR * 2 * Quadruped.most_action  # of what hardly moves, little is not clear
+        size = np.maximum(np.ptp(usual, axis=0), least) if prefix == "action[" else np.ones(usual.shape[1])
         apart = np.any(np.abs(found[AROUND:count] - usual[AROUND:count]) > CLEAR * size, axis=1)
         first = int(np.argmax(apart)) if apart.any() else None
         holds.append(first is not None and first <= SOON)

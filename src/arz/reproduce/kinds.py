@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arz.reproduce import episodes, printed, scores, searches
 from arz.reproduce.plan import Claim, Item
 from arz.reproduce.table import Rows
-from arz.reproduce.verdict import Finding, untestable
+from arz.reproduce.verdict import NOT_CONFIRMED, NOT_TESTABLE, Finding, untestable
 from arz.reproduce.work import Work
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ KINDS = {
         scores.measure,
         scores.draw,
         scores.tables,
-        _named(scores.reaches, scores.stays_below, scores.is_better, scores.is_only),
+        _named(scores.reaches, scores.stays_below, scores.is_better, scores.is_only, scores.has_best_run),
     ),
     "progress": Kind(
         searches.measure_progress,
@@ -79,13 +79,13 @@ KINDS = {
         printed.measure_costs,
         printed.draw_costs,
         printed.cost_tables,
-        _named(printed.are_as_printed, printed.have_factors),
+        _named(printed.are_as_printed, printed.have_factors, printed.are_short),
     ),
     "linear": Kind(
         printed.measure_linear,
         printed.draw_linear,
         printed.linear_tables,
-        _named(printed.scores, printed.is_exact, printed.agree, printed.have_eigenvalues, printed.are_filters),
+        _named(printed.adapts, printed.is_exact, printed.agree, printed.have_eigenvalues),
     ),
     "schedules": Kind(
         printed.measure_schedules,
@@ -97,7 +97,7 @@ KINDS = {
 
 WITHOUT_RUNS = {
     "are_as_printed",
-    "scores",
+    "adapts",
     "is_exact",
     "agree",
     "have_eigenvalues",
@@ -112,5 +112,7 @@ def judge(item: Item, claim: Claim, scale: str, rows: Rows) -> Finding:
     """What the rows of an item say about one of its claims."""
     if scale == "smoke" and claim.check not in WITHOUT_RUNS:
         return untestable("a smoke run only shows that the command works: --scale hour or more gives numbers")
-    options: dict[str, Any] = dict(claim.options)
-    return KINDS[item.kind].rules[claim.check](rows, **options)
+    found = KINDS[item.kind].rules[claim.check](rows, **claim.options)
+    if found.verdict == NOT_CONFIRMED and not claim.refutable:
+        return Finding(NOT_TESTABLE, found.ours, f"{found.why}; what is run here could confirm it, but not refute it")
+    return found

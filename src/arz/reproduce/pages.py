@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -13,12 +15,14 @@ from typing import Any
 
 from arz.analysis import figures
 from arz.reproduce.kinds import KINDS, judge
-from arz.reproduce.plan import SCALES, Item, find_item, item_names
+from arz.reproduce.plan import SCALES, Item, find_item, item_names, titled
 from arz.reproduce.table import Rows, from_csv, markdown, to_csv
 from arz.reproduce.verdict import VERDICTS, Finding
-from arz.reproduce.work import Work, to_json, write
+from arz.reproduce.work import Work, fingerprint, to_json, write
 
 ABOUT, DATA, FIGURE, PAGE = "about.json", "data.csv", "figure.png", "README.md"
+MADE = "<!-- Made by arz reproduce --summary: do not edit. -->\n"
+"""The first line of a summary."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +40,46 @@ class Kept:
     @cached_property
     def about(self) -> dict[str, Any]:
         """What was run."""
-        try:
+        with self._understood():
             found = json.loads((self.place / ABOUT).read_text("utf-8"))
-        except ValueError:
-            raise ValueError(f"{self.place / ABOUT} is damaged: remove {self.place} and make the item anew") from None
-        if not isinstance(found, dict) or (found.get("item"), found.get("scale")) != (self.item.name, self.scale):
-            raise ValueError(f"{self.place / ABOUT} is about something else than {self.item.name} at {self.scale}")
-        return found
+            if (found["item"], found["scale"]) != (self.item.name, self.scale):
+                raise ValueError("it is about another item")
+            _ = found["runs"], found["plan"], found["machine"]
+        if found["plan"] != fingerprint(self.item, self.scale):
+            raise ValueError(
+                f"{self.place} was made with other settings than {self.item.name} has now: "
+                "make it anew elsewhere (--output), or remove it"
+            )
+        return dict(found)
 
     @cached_property
     def rows(self) -> Rows:
         """The numbers."""
-        return from_csv((self.place / DATA).read_text("utf-8"))
+        with self._understood():
+            return from_csv((self.place / DATA).read_text("utf-8"))
 
     @cached_property
     def findings(self) -> dict[str, Finding]:
         """By the names of the claims."""
-        return {claim.name: judge(self.item, claim, self.scale, self.rows) for claim in self.item.claims}
+        missing = sum(run["champion"] is None for run in self.about["runs"])
+        found = {}
+        with self._understood():
+            for claim in self.item.claims:
+                each = judge(self.item, claim, self.scale, self.rows)
+                more = f"; {missing} runs have no champion and do not count" if missing and each.ours else ""
+                found[claim.name] = replace(each, why=each.why + more)
+        return found
+
+    @contextmanager
+    def _understood(self) -> Iterator[None]:
+        """What cannot be made sense of is damaged."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, IndexError, OSError) as error:
+            advice = f"remove {self.place} and make the item anew"
+            raise ValueError(
+                f"what is kept of {self.item.name} in {self.place} is damaged ({error}): {advice}"
+            ) from None
 
     def page(self) -> str:
         """The item as a Markdown page."""
@@ -96,18 +123,35 @@ class Kept:
 
     def write_derived(self) -> None:
         """Draws the figure and writes the page; they follow from the data."""
-        figures.save(KINDS[self.item.kind].draw(self.item, self.rows), self.place / FIGURE)
-        write(self.place / PAGE, self.page())
+        with self._understood():
+            figure = KINDS[self.item.kind].draw(self.item, self.rows) if self.rows else _empty(self.item)
+            page = self.page()
+        figures.save(figure, self.place / FIGURE)
+        write(self.place / PAGE, page)
+
+
+def _empty(item: Item) -> Any:
+    """The figure of an item that has nothing to show."""
+    figure = figures.new_figure(2.0, titled(item))
+    figure.text(0.5, 0.4, "nothing to show: no run has a champion", ha="center")
+    return figure
+
+
+def is_kept(work: Work) -> bool:
+    """Whether an item was made already."""
+    return (work.place / ABOUT).exists()
 
 
 def keep(work: Work) -> Kept:
     """Measures an item whose runs are done, and keeps what came out; data that are there stay as they are."""
     kept = Kept(work.item, work.scale, work.place)
-    if not (work.place / ABOUT).exists():
+    if not is_kept(work):
         rows = KINDS[work.item.kind].measure(work)
+        about = work.about()
         work.place.mkdir(parents=True, exist_ok=True)
         write(work.place / DATA, to_csv(rows))
-        write(work.place / ABOUT, to_json(work.about()))  # last: what has it is whole
+        write(work.place / ABOUT, to_json(about))  # last: what has it is whole
+    _ = kept.about  # refuses what is stale
     kept.write_derived()
     return kept
 
@@ -144,7 +188,7 @@ def summary(folder: Path, root: Path) -> str:
             cells.append([f"`{name}`", item.paper, "not run here yet", "", ""])
             continue
         each = by_name[name]
-        link = Path(*_relative(each.place, root)).as_posix()
+        link = _seen_from(root, each.place)
         for claim in item.claims:
             found = each.findings[claim.name]
             ours = f"{found.ours}. " if found.ours else ""
@@ -160,13 +204,17 @@ def summary(folder: Path, root: Path) -> str:
     table = markdown(["item", "paper", "the paper's claim", "verdict", "here"], cells, text=5)
     figures_ = "\n".join(
         f"### {each.item.name}\n\n`arz reproduce {each.item.name} --scale {each.scale}`\n\n"
-        f"![{each.item.title}]({Path(*_relative(each.place, root)).as_posix()}/{FIGURE})\n"
+        f"![{each.item.title}]({_seen_from(root, each.place)}/{FIGURE})\n"
         for each in kept
     )
     parts = {"counts": counted, "claims": table, "figures": figures_, "deviations": deviations(), "runs": _runs(kept)}
     for name, part in parts.items():
         text = text.replace(f"<!-- {name} -->", part.strip())
-    return text
+    return MADE + text
+
+
+def _seen_from(root: Path, path: Path) -> str:
+    return Path(os.path.relpath(path, root)).as_posix()
 
 
 def _sentence(words: str) -> str:
@@ -196,10 +244,3 @@ def deviations() -> str:
         [[row[name] for name in ("what", "paper", "here", "why")] for row in rows],
         text=4,
     )
-
-
-def _relative(path: Path, root: Path) -> tuple[str, ...]:
-    """A path as seen from a folder."""
-    import os
-
-    return Path(os.path.relpath(path, root)).parts

@@ -16,11 +16,10 @@ from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
-from arz.runs.sweep import PAPER, grid_points
 
 SCALES = {
     "smoke": "a minute: shows that the command works, says nothing about a claim",
-    "hour": "about an hour for an item on two cores",
+    "hour": "one to two hours for an item on two cores",
     "day": "about a day for an item on two cores",
     "paper": "as many repeats as the paper has: for many cores",
 }
@@ -35,8 +34,6 @@ class Size:
     budget: str
     minutes: float
     """One run takes about so long on one core."""
-    grid: bool = False
-    """Whether each run has another point of the paper's grid of settings."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """What differs at this scale beside the budget."""
 
@@ -57,16 +54,15 @@ class Experiment:
     start: str = ""
     """The published program with which runs begin; empty for random ones."""
 
-    def config(self, scale: str, seed: int) -> Config:
-        """Of one of its runs."""
+    def config(self, scale: str) -> Config:
+        """Of its runs."""
         base = configs.load(self.preset)
         if self.policy:
             base = configs.with_policy(base, self.policy)
-        return configs.override(base, {**self._changes(scale, seed), "budget": self.sizes[scale].budget})
+        return configs.override(base, {**self._changes(scale), "budget": self.sizes[scale].budget})
 
-    def _changes(self, scale: str, seed: int) -> dict[str, Any]:
-        points = grid_points(PAPER["ars"]) if self.sizes[scale].grid else [{}]
-        return {**self.changes, **points[(seed - 1) % len(points)], **self.sizes[scale].changes}
+    def _changes(self, scale: str) -> dict[str, Any]:
+        return {**self.changes, **self.sizes[scale].changes}
 
     def command(self, scale: str, seed: int) -> str:
         """What makes such a run by itself."""
@@ -75,8 +71,8 @@ class Experiment:
             words = ["arz", "train", "ars", "--task", task, "--policy", self.policy]
         else:
             words = ["arz", "evolve", self.preset]
-        words += ["--start", f"{self.start}.arz"] if self.start else []
-        for name, value in self._changes(scale, seed).items():
+        words += ["--start", f"examples/{self.start}.arz"] if self.start else []
+        for name, value in self._changes(scale).items():
             option = name.replace("_", "-")
             if isinstance(value, bool):
                 words.append(f"--{option}" if value else f"--no-{option}")
@@ -99,6 +95,8 @@ class Claim:
     """How it is judged: the name of a rule of the item's kind."""
     tried: str = ""
     """Where it fails: what else was tried, and where to read about it."""
+    refutable: bool = True
+    """Whether what is run here could show that it does not hold."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the rule."""
 
@@ -190,7 +188,7 @@ def _items() -> dict[str, Item]:
 def _item(name: str, table: dict[str, Any]) -> Item:
     claims = [
         Claim(
-            **{part: about.pop(part) for part in ("name", "text", "check", "tried") if part in about},
+            **{part: about.pop(part) for part in ("name", "text", "check", "tried", "refutable") if part in about},
             options=about,
         )
         for about in table.pop("claims")

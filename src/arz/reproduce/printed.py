@@ -76,7 +76,8 @@ def measure_costs(work: Work) -> Rows:
             if stood is not None:
                 cost = complexity(stood.champion)
                 parameters = cost.parameters if is_cartpole else cost.memory
-                add(task, "evolved here", parameters, cost.flops, seed=seed, lines=cost.lines)
+                score = rounded(stood.score)
+                add(task, "evolved here", parameters, cost.flops, seed=seed, lines=cost.lines, score=score)
     return rows
 
 
@@ -91,11 +92,16 @@ def are_as_printed(rows: Rows) -> Finding:
     return Finding(by_share(holds), "; ".join(told), f"{sum(holds)} of {len(holds)} as printed")
 
 
-def have_factors(rows: Rows, task: str) -> Finding:
+def _able(rows: Rows, task: str, least: float) -> list[Row]:
+    """The programs that evolved here and can do the task."""
+    return [row for row in matching(rows, task=task, policy="evolved here") if row["score"] >= least]
+
+
+def have_factors(rows: Rows, task: str, least: float) -> Finding:
     """Programs that evolved here are smaller than networks by at least the paper's factors, in the median."""
-    own = matching(rows, task=task, policy="evolved here")
+    own, all_ = _able(rows, task, least), matching(rows, task=task, policy="evolved here")
     if not own:
-        return untestable("there are no runs with a champion")
+        return untestable(f"none of {len(all_)} programs has a score of {least:g}")
     holds, told = [], []
     for network in ("MLP", "LSTM"):
         (row,) = matching(rows, task=task, policy=network)
@@ -105,8 +111,18 @@ def have_factors(rows: Rows, task: str) -> Finding:
             factor = row[column] / float(np.median([each[column] for each in own]))
             holds.append(factor >= wanted * (1 - CLOSE))
             told.append(f"{network} {column} {factor:.3g} times (paper {wanted:.3g})")
-    ours = ", ".join(f"{np.median([each[c] for each in own]):.0f} {c}" for c in ("parameters", "flops"))
-    return Finding(by_share(holds), f"median of {len(own)} programs: {ours}", "; ".join(told))
+    medians = ", ".join(f"{np.median([each[c] for each in own]):.0f} {c}" for c in ("parameters", "flops"))
+    ours = f"median of the {len(own)} of {len(all_)} programs with {least:g} or more: {medians}"
+    return Finding(by_share(holds), ours, "; ".join(told))
+
+
+def are_short(rows: Rows, task: str, least: float, most: int) -> Finding:
+    """Programs that evolved here have fewer lines than this."""
+    own = _able(rows, task, least)
+    if not own:
+        return untestable(f"no program has a score of {least:g}")
+    lines = sorted(int(row["lines"]) for row in own)
+    return Finding(by_share([count < most for count in lines]), ", ".join(map(str, lines)), "lines that matter")
 
 
 def draw_costs(item: Item, rows: Rows) -> Figure:
@@ -166,7 +182,7 @@ def measure_linear(work: Work) -> Rows:
     order = [found.state.index(name) for name in ("s0", "s1", "s2")] if set(found.state) == {"s0", "s1", "s2"} else []
     if order:
         rows += _entries(found, order)
-    for test in assess(published("paper_cartpole"), Cartpole(), episodes=work.episodes, threads=work.threads):
+    for test in assess(published("paper_cartpole"), Cartpole(), episodes=work.episodes, threads=work.jobs):
         rows.append({"what": "score", "name": f"{test.change} {test.task}", "ours": rounded(test.mean)})
     for _, seed, run in work.runs():
         stood = known_standing(run)
@@ -209,7 +225,7 @@ def _kind(champion: Program) -> str:
     return "like a filter" if is_telling(reading) else "not like a filter"
 
 
-def scores(rows: Rows, least: float) -> Finding:
+def adapts(rows: Rows, least: float) -> Finding:
     """The printed program has at least this, when all parameters change continuously."""
     found = {row["name"]: row["ours"] for row in matching(rows, what="score")}
     ours = ", ".join(f"{name.replace('_', ' ')} {value:.0f}" for name, value in found.items() if name.endswith("all"))
@@ -249,18 +265,6 @@ def have_eigenvalues(rows: Rows) -> Finding:
     told = [", ".join(f"{value:.3f}" for value in each) for each in (ours, paper)]
     verdict = CONFIRMED if all(holds) else NOT_CONFIRMED
     return Finding(verdict, f"{told[0]}; printed: {told[1]}", f"{sum(holds)} of {len(holds)} agree")
-
-
-def are_filters(rows: Rows) -> Finding:
-    """Evolved programs are linear filters."""
-    found = [str(row["ours"]) for row in matching(rows, what="champion")]
-    if not found:
-        return untestable("there are no runs with a champion")
-    holds = [kind != "not like a filter" for kind in found]
-    ours = ", ".join(f"{found.count(kind)} {kind}" for kind in dict.fromkeys(sorted(found)))
-    return Finding(
-        by_share(holds), ours, f"{sum(holds)} of {len(holds)} champions; how this is judged: docs/understanding.md"
-    )
 
 
 def draw_linear(item: Item, rows: Rows) -> Figure:
@@ -304,7 +308,8 @@ def linear_tables(item: Item, rows: Rows) -> str:
     parts.append("The printed program in the tests:\n\n" + markdown(["test", "mean return"], tests))
     if champions:
         parts.append(
-            "Champions that evolved here, all seeds:\n\n" + markdown(["seed", "what it is"], champions, text=2)
+            "Champions that evolved here, all seeds, read in the same way (docs/understanding.md):\n\n"
+            + markdown(["seed", "what it is"], champions, text=2)
         )
     return "\n".join(parts)
 
@@ -338,9 +343,14 @@ def _strip(change: str, name: str, known: Any) -> list[Row]:
     ]
 
 
+NO_CHANGE = "nothing changed"
+
+
 def are_in_time(rows: Rows) -> Finding:
     """Everything changes within the window."""
     found = matching(rows, what="change")
+    if not found:
+        return untestable(NO_CHANGE)
     inside = [EDGES[0] <= row["first"] and row["last"] <= EDGES[1] for row in found]
     jumps = [row["first"] == row["last"] for row in matching(found, change="sudden")]
     first, last = min(row["first"] for row in found), max(row["last"] for row in found)
@@ -353,6 +363,8 @@ def are_in_time(rows: Rows) -> Finding:
 
 def are_in_range(rows: Rows) -> Finding:
     """Parameters go where they should."""
+    if not matching(rows, what="change"):
+        return untestable(NO_CHANGE)
     holds, told = [], []
     for name in PARAMETERS:
         found = [row["value"] for row in matching(rows, what="change", parameter=name)]
@@ -366,6 +378,8 @@ def are_in_range(rows: Rows) -> Finding:
 
 def are_independent(rows: Rows) -> Finding:
     """When one parameter changes says nothing about when another does."""
+    if not matching(rows, what="change"):
+        return untestable(NO_CHANGE)
     most = 0.0
     for change in values(rows, "change"):
         times: dict[str, Mapping[int, int]] = {

@@ -7,7 +7,7 @@ in theirs, they are tested as they stood after as many steps as the shortest has
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from arz.reproduce.plan import Item, titled
 from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, PARTLY, Finding, by_share, untestable
 from arz.reproduce.work import Work, known_standing
+from arz.runs.run import Run
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
 
@@ -42,7 +43,7 @@ def measure(work: Work) -> Rows:
         own = getattr(run.config.task, "change", "none")
         groups = [group for group in work.item.options["groups"] if own in ("none", group)]
         for budget, steps in ends.items():
-            stood = known_standing(run, steps)
+            stood = known_standing(run, steps) or known_standing(run, _first_report(run))
             if stood is None:
                 continue
             last, cost = stood.reports[-1], complexity(stood.champion)
@@ -60,7 +61,7 @@ def measure(work: Work) -> Rows:
             }
             for variant, task in _variants(work.item):
                 for group in groups:
-                    tests = assess(stood.champion, task, episodes=work.episodes, threads=work.threads, change=group)
+                    tests = assess(stood.champion, task, episodes=work.episodes, threads=work.jobs, change=group)
                     rows += [
                         {
                             **about,
@@ -75,6 +76,12 @@ def measure(work: Work) -> Rows:
     return rows
 
 
+def _first_report(run: Run) -> int | None:
+    """The steps after which a run first said where it stood: it may be late for a small budget."""
+    reported = run.metrics.get("steps")
+    return None if reported is None or not len(reported) else int(reported[0])
+
+
 def _variants(item: Item) -> Iterator[tuple[str, Any]]:
     """How the tests of an item differ from those of the task itself, by name."""
     base = Cartpole() if item.options["task"] == "cartpole" else Quadruped()
@@ -86,17 +93,19 @@ def _variants(item: Item) -> Iterator[tuple[str, Any]]:
 
 
 class Scores:
-    """What the rows say of a method.
+    """What the rows say of a method, under one budget, in one variant and group of tests.
 
     Args:
         rows: of an item.
-        chosen: a method, and where: budget, group, variant.
+        method: which.
+        chosen: the budget (equal, if nothing is said), and group and variant where there are several.
     """
 
     def __init__(self, rows: Rows, method: str, **chosen: Any) -> None:
-        if not matching(rows, budget="equal"):  # the budgets are the same
-            chosen = {**chosen, "budget": "full"}
+        has_equal = bool(matching(rows, budget="equal"))  # else the budgets are the same
+        chosen["budget"] = chosen.get("budget", "equal") if has_equal else "full"
         self.rows = matching(rows, method=method, **chosen)
+        assert len({(row.get("variant"), row.get("group")) for row in self.rows}) <= 1, "tests must not be mixed"
         self.tests = values(self.rows, "test")
         self.seeds = values(self.rows, "seed")
 
@@ -115,50 +124,71 @@ class Scores:
         fitness = {row["seed"]: float(row["fitness"]) for row in self.rows}
         return sorted(fitness, key=lambda seed: -fitness[seed])[:BEST]
 
-    def lowest(self, seed: int, tests: Sequence[str], column: str = "mean") -> float:
-        """What one run has in the test that went worst."""
-        return min(float(row[column]) for row in self.rows if row["seed"] == seed and row["test"] in tests)
+    def of_run(self, seed: int, tests: Sequence[str], column: str = "mean") -> list[float]:
+        """What one run has in these tests."""
+        return [self.of(test, column, [seed])[0] for test in tests]
+
+    @property
+    def told(self) -> str:
+        """How many runs, and how long they were."""
+        steps = np.median([row.get("steps") or 0 for row in self.rows])
+        return f"{len(self.seeds)} runs of {steps / 1e6:.4g}M steps"
 
 
 # ---- rules ----
+
+
+Provided = Mapping[str, Any]
+"""What must be so for a failure to tell anything: at least this much (`least`) of a `column` in a `test`."""
 
 
 def reaches(
     rows: Rows, method: str, least: float, tests: Sequence[str] = (), column: str = "mean", **chosen: Any
 ) -> Finding:
     """A method has at least this in every test."""
-    return _bound(rows, method, tests, column, chosen, lambda value: value >= least, f"at least {least:g}")
+    return _bound(
+        Scores(rows, method, **chosen), method, tests, column, lambda value: value >= least, f"{least:g} or more"
+    )
 
 
 def stays_below(
-    rows: Rows, method: str, most: float, tests: Sequence[str] = (), column: str = "mean", **chosen: Any
+    rows: Rows,
+    method: str,
+    most: float,
+    tests: Sequence[str] = (),
+    column: str = "mean",
+    provided: Provided | None = None,
+    **chosen: Any,
 ) -> Finding:
-    """A method has less than this in every test."""
-    return _bound(rows, method, tests, column, chosen, lambda value: value < most, f"below {most:g}")
+    """A method has less than this in every test, though it can do the task."""
+    scores = Scores(rows, method, **chosen)
+    if provided is not None and scores.seeds:
+        able = scores.middle(provided["test"], provided.get("column", "mean"))
+        if able < provided["least"]:
+            shown = _number(able, provided.get("column", "mean"))
+            return untestable(
+                f"{method} cannot do the task itself yet ({_named(provided['test'])}: {shown}; {scores.told})"
+            )
+    return _bound(scores, method, tests, column, lambda value: value < most, f"less than {most:g}")
 
 
 def _bound(
-    rows: Rows, method: str, tests: Sequence[str], column: str, chosen: dict[str, Any], holds: Any, words: str
+    scores: Scores, method: str, tests: Sequence[str], column: str, holds: Callable[[float], bool], words: str
 ) -> Finding:
-    scores = Scores(rows, method, **chosen)
     if not scores.seeds:
         return untestable(f"there is no run of {method} with a champion")
     names = list(tests) or scores.tests
     middles = {test: scores.middle(test, column) for test in names}
-    every = sum(all(holds(value) for value in _of_run(scores, seed, names, column)) for seed in scores.seeds)
+    every = sum(all(map(holds, scores.of_run(seed, names, column))) for seed in scores.seeds)
     ours = ", ".join(f"{_named(test)} {_number(value, column)}" for test, value in middles.items())
     failing = [_named(test) for test, value in middles.items() if not holds(value)]
-    why = f"{words} in {'every one' if not failing else f'{len(names) - len(failing)} of {len(names)}'} of the tests"
-    why += f" (not: {', '.join(failing)})" if failing and len(failing) < len(names) else ""
+    why = f"{words} in {len(names) - len(failing)} of {len(names)} tests"
+    why += f" (not: {', '.join(failing)})" if 0 < len(failing) < len(names) else ""
     return Finding(
         by_share([holds(value) for value in middles.values()]),
         f"{method}: {ours}",
-        f"{why}; so have {every} of {len(scores.seeds)} runs by themselves",
+        f"{why}; so have {every} of {len(scores.seeds)} runs by themselves ({scores.told})",
     )
-
-
-def _of_run(scores: Scores, seed: int, tests: Sequence[str], column: str) -> list[float]:
-    return [scores.of(test, column, [seed])[0] for test in tests]
 
 
 def is_better(
@@ -169,21 +199,20 @@ def is_better(
     if len(one.seeds) < 2 or len(other.seeds) < 2:
         return untestable("at least two runs of each method are needed")
     names = list(tests) or one.tests
-    means = [[float(np.mean(_of_run(s, seed, names, column))) for seed in s.seeds] for s in (one, other)]
+    means = [[float(np.mean(each.of_run(seed, names, column))) for seed in each.seeds] for each in (one, other)]
     p, wins = statistics.mann_whitney(*means), statistics.superiority(*means)
-    ahead = [test for test in names if one.middle(test, column) > other.middle(test, column)]
+    middles = [(test, one.middle(test, column), other.middle(test, column)) for test in names]
+    ahead = sum(ours > theirs for _, ours, theirs in middles)
     is_sure = p < LEVEL and wins > 0.5
-    verdict = CONFIRMED if is_sure and len(ahead) == len(names) else PARTLY if wins > 0.5 else NOT_CONFIRMED
-    ours = "; ".join(
-        f"{_named(test)} {_number(one.middle(test, column), column)} against "
-        f"{_number(other.middle(test, column), column)}"
-        for test in names
+    verdict = CONFIRMED if is_sure and ahead == len(names) else PARTLY if wins > 0.5 else NOT_CONFIRMED
+    told = "; ".join(
+        f"{_named(test)} {_number(ours, column)} against {_number(theirs, column)}" for test, ours, theirs in middles
     )
     why = (
-        f"ahead in {len(ahead)} of {len(names)} tests; a run of {first} is better than one of {second} "
-        f"{wins:.0%} of the time (p = {p:.2g})"
+        f"ahead in {ahead} of {len(names)} tests; a run of {first} is better than one of {second} {wins:.0%} of the "
+        f"time (p = {p:.2g}; {one.told} and {other.told})"
     )
-    return Finding(verdict, f"{first} against {second}: {ours}", why)
+    return Finding(verdict, f"{first} against {second}: {told}", why)
 
 
 def is_only(
@@ -192,27 +221,44 @@ def is_only(
     others: Sequence[str],
     least: float,
     tests: Sequence[str] = (),
-    column: str = "mean",
+    survives: float = 0.0,
     **chosen: Any,
 ) -> Finding:
-    """Some run of a method has at least this in every test, and no run of the others has."""
-    counts: dict[str, tuple[int, int]] = {}
-    for name in (method, *others):
+    """Some run of a method has at least this in every test, and no run of the others has; of equally many runs.
+
+    With `survives`, that share of the episodes of every test must also have lasted to the end.
+    """
+    found = {name: Scores(rows, name, **chosen) for name in (method, *others)}
+    if missing := [name for name, scores in found.items() if not scores.seeds]:
+        return untestable(f"there is no run of {missing[0]} with a champion")
+    count = min(len(scores.seeds) for scores in found.values())
+    hits: dict[str, int] = {}
+    for name, scores in found.items():
+        names = list(tests) or scores.tests
+        able = [
+            min(scores.of_run(seed, names)) >= least and min(scores.of_run(seed, names, "completed")) >= survives
+            for seed in scores.seeds[:count]
+        ]
+        hits[name] = sum(able)
+    others_have = [name for name in others if hits[name]]
+    is_so, is_alone = hits[method] > 0, not others_have
+    verdict = CONFIRMED if is_so and is_alone else PARTLY if is_so and len(others_have) < len(others) else NOT_CONFIRMED
+    what = f"{least:g} or more in every test" + (", and most episodes to their end" if survives else "")
+    told = ", ".join(f"{name} {hit} of {count}" for name, hit in hits.items())
+    return Finding(verdict, told, f"runs with {what} ({found[method].told}; the first {count} of each count)")
+
+
+def has_best_run(rows: Rows, first: str, others: Sequence[str], tests: Sequence[str], **chosen: Any) -> Finding:
+    """The best run of a method, by search fitness, has a higher mean over these tests than those of others."""
+    means: dict[str, float] = {}
+    for name in (first, *others):
         scores = Scores(rows, name, **chosen)
         if not scores.seeds:
             return untestable(f"there is no run of {name} with a champion")
-        names = list(tests) or scores.tests
-        hits = sum(scores.lowest(seed, names, column) >= least for seed in scores.seeds)
-        counts[name] = (hits, len(scores.seeds))
-    has = counts[method][0] > 0
-    others_have = [name for name in others if counts[name][0]]
-    verdict = (
-        CONFIRMED if has and not others_have else PARTLY if has and len(others_have) < len(others) else NOT_CONFIRMED
-    )
-    ours = "; ".join(f"{name}: {hits} of {runs} runs" for name, (hits, runs) in counts.items())
-    what = "survive most episodes of" if column == "completed" else f"have at least {least:g} in"
-    why = f"this many {what} every test"
-    return Finding(verdict, ours, why)
+        means[name] = float(np.mean(scores.of_run(scores.best[0], tests)))
+    beaten = [means[first] > means[name] for name in others]
+    told = ", ".join(f"{name} {mean:.0f}" for name, mean in means.items())
+    return Finding(by_share(beaten), told, f"mean over {len(tests)} tests of the run with the best search fitness")
 
 
 def _named(test: str) -> str:
@@ -221,9 +267,6 @@ def _named(test: str) -> str:
 
 def _number(value: float, column: str) -> str:
     return f"{value:.0%}" if column == "completed" else f"{value:.0f}"
-
-
-RULES = {"reaches": reaches, "stays_below": stays_below, "is_better": is_better, "is_only": is_only}
 
 
 # ---- pictures and tables ----
@@ -236,7 +279,7 @@ def panels(rows: Rows) -> list[dict[str, Any]]:
 
 
 def draw(item: Item, rows: Rows) -> Figure:
-    """Bars: the mean of the best five by search fitness; dots: all runs, those five filled."""
+    """Bars: the interquartile mean of all runs; dots: each run, the best five by search fitness filled."""
     shown = panels(rows)
     wide = 1 if len(shown) == 1 else 2
     tall = -(-len(shown) // wide)
@@ -254,7 +297,7 @@ def draw(item: Item, rows: Rows) -> Figure:
     for panel in list(grid.flat)[len(shown) :]:
         panel.axis("off")
     for row in grid:
-        row[0].set_ylabel("mean return of a test\n(bar: best five runs, dot: each run)")
+        row[0].set_ylabel("mean return of a test (bar: interquartile\nmean, dot: a run, filled: best five)")
     from matplotlib.patches import Patch
 
     handles = [Patch(color=colour) for colour in colours.values()]
@@ -271,7 +314,7 @@ def _draw_panel(panel: Any, rows: Rows, about: dict[str, Any], colours: dict[str
         best = scores.best
         for at, test in enumerate(tests):
             place = at + (k - (len(present) - 1) / 2) * width
-            panel.bar(place, np.mean(scores.of(test, seeds=best)), 0.92 * width, color=colours[name], alpha=0.55)
+            panel.bar(place, scores.middle(test), 0.92 * width, color=colours[name], alpha=0.55)
             spread = np.linspace(-0.25, 0.25, len(scores.seeds)) * width
             for seed, aside in zip(scores.seeds, spread, strict=True):
                 face = colours[name] if seed in best else "none"

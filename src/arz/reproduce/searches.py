@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 POINTS = 60
 """Of a curve that is kept."""
+NOISE = 10.0
+"""About so much a score on the selection episodes is off by chance."""
+SPAN = 0.1
+"""A trade-off is one if each objective moves by this share of its largest value."""
 EARLY = 10
 """The generation that counts as early."""
 
@@ -63,16 +67,20 @@ def _curve(rows: Rows, method: str, seed: int) -> tuple[Floats, Floats]:
 
 
 def _at(rows: Rows, method: str, seed: int, places: Floats) -> Floats:
-    """The scores that a run had after so many evaluations; the first one before there was any."""
+    """The scores that a run had after so many evaluations."""
     evaluations, scores = _curve(rows, method, seed)
-    found = np.searchsorted(evaluations, places, side="right") - 1
-    return np.asarray(scores[np.maximum(found, 0)])
+    return np.asarray(scores[np.searchsorted(evaluations, places, side="right") - 1])
 
 
 def _common(rows: Rows, methods: Sequence[str]) -> Floats:
-    """Numbers of evaluations that all runs of these methods have reached."""
-    ends = [_curve(rows, name, seed)[0][-1] for name in methods for seed in _seeds(rows, name)]
-    return np.linspace(0, min(ends), 200)[1:]
+    """Numbers of evaluations at which all runs of these methods have a champion, and go on."""
+    curves = [_curve(rows, name, seed)[0] for name in methods for seed in _seeds(rows, name)]
+    return np.linspace(max(curve[0] for curve in curves), min(curve[-1] for curve in curves), 200)
+
+
+def _ends(rows: Rows, method: str) -> list[float]:
+    """The last score of each run."""
+    return [float(_curve(rows, method, seed)[1][-1]) for seed in _seeds(rows, method)]
 
 
 def _seeds(rows: Rows, method: str) -> list[int]:
@@ -99,19 +107,19 @@ def is_faster(rows: Rows, first: str, second: str) -> Finding:
 
 
 def has_best(rows: Rows, first: str, second: str) -> Finding:
-    """The best run of all is one of the first method."""
-    ends = {name: [_curve(rows, name, seed)[1][-1] for seed in _seeds(rows, name)] for name in (first, second)}
+    """The best run of all is one of the first method, by more than what a score is off by chance."""
+    ends = {name: _ends(rows, name) for name in (first, second)}
     if not all(ends.values()):
         return untestable("there are no runs with a champion")
-    best = {name: max(found) for name, found in ends.items()}
-    verdict = CONFIRMED if best[first] > best[second] else NOT_CONFIRMED
-    ours = f"{first} {best[first]:.0f}, {second} {best[second]:.0f}"
+    ahead = max(ends[first]) - max(ends[second])
+    verdict = CONFIRMED if ahead > NOISE else PARTLY if ahead > 0 else NOT_CONFIRMED
+    ours = f"{first} {max(ends[first]):.0f}, {second} {max(ends[second]):.0f}"
     return Finding(verdict, ours, f"the best of {len(ends[first])} and of {len(ends[second])} runs")
 
 
 def exceeds(rows: Rows, method: str, least: float) -> Finding:
     """Some run of a method has more than this."""
-    ends = [_curve(rows, method, seed)[1][-1] for seed in _seeds(rows, method)]
+    ends = _ends(rows, method)
     if not ends:
         return untestable("there are no runs with a champion")
     hits = sum(end > least for end in ends)
@@ -197,9 +205,12 @@ def is_varied(rows: Rows, method: str, least: int) -> Finding:
     if not points:
         return untestable(f"there is no front of {method}")
     count = len(points)
-    verdict = CONFIRMED if count >= least else PARTLY if count > 1 else NOT_CONFIRMED
+    is_wide = all(max(found) - min(found) > SPAN * max(map(abs, found)) for found in _spans(points).values())
+    verdict = CONFIRMED if count >= least and is_wide else PARTLY if count > 1 else NOT_CONFIRMED
     spans = [f"{name} {min(found):.0f} to {max(found):.0f}" for name, found in _spans(points).items()]
-    return Finding(verdict, f"{count} policies: {', '.join(spans)}", f"at least {least} were asked for")
+    return Finding(
+        verdict, f"{count} policies: {', '.join(spans)}", f"a trade-off has at least {least}, and spans a tenth of each"
+    )
 
 
 def _spans(points: Rows) -> dict[str, list[float]]:
@@ -245,6 +256,7 @@ def measure_constraint(work: Work) -> Rows:
         for at in _picked(len(fronts)) if fronts else ():
             points = fronts[at].objectives
             idle = (points[:, 1] > IDLE_LENGTH) & (points[:, 0] < IDLE_RETURN)
+            idle |= np.all(points == 0, axis=1)  # what the constraint makes of them
             about = {"method": experiment.label, "seed": seed, "evaluations": fronts[at].evaluations}
             rows.append({**about, "what": "share", "idle": rounded(idle.mean(), 3), "policies": len(points)})
             rows[-1] |= {"best": rounded(points[:, 0].max(), 1)}  # type: ignore[operator]
@@ -276,7 +288,8 @@ def eliminates(rows: Rows, without: str, with_it: str) -> Finding:
     ours = f"{middle[without]:.0%} of the front without the constraint, {middle[with_it]:.0%} with it"
     why = (
         f"mean share of the policies on the front that last more than {IDLE_LENGTH:.0f} steps and return less than "
-        f"{IDLE_RETURN:.0f}, over all generations; there are such in {sum(persists)} of {len(persists)} runs without it"
+        f"{IDLE_RETURN:.0f}, or have been set to 0 for that, over all generations; without it there are such in "
+        f"{sum(persists)} of {len(persists)} runs"
     )
     return Finding(verdict, ours, why)
 
@@ -297,7 +310,7 @@ def is_no_loss(rows: Rows, without: str, with_it: str) -> Finding:
         return untestable("at least two runs of each are needed")
     p = statistics.mann_whitney(ends[with_it], ends[without])
     wins = statistics.superiority(ends[with_it], ends[without])
-    verdict = NOT_CONFIRMED if wins < 0.5 and p < LEVEL else CONFIRMED
+    verdict = CONFIRMED if wins >= 0.5 else NOT_CONFIRMED if p < LEVEL else PARTLY
     ours = f"best return with it {np.mean(ends[with_it]):.0f}, without it {np.mean(ends[without]):.0f}"
     return Finding(verdict, ours, f"with it better {wins:.0%} of the time (p = {p:.2g})")
 
@@ -306,7 +319,7 @@ def draw_constraint(item: Item, rows: Rows) -> Figure:
     """An early front without the constraint, and the share of fronts that stands still, over the runs."""
     figure = figures.new_figure(5.0, titled(item))
     left, right = figure.subplots(1, 2)
-    methods = values(rows, "method")
+    methods = [experiment.label for experiment in item.experiments]
     points = matching(rows, method=methods[0], what="point")
     for seed, colour in zip(values(points, "seed"), COLOURS[1:], strict=False):
         own = sorted((row["length"], row["return"]) for row in matching(points, seed=seed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -19,15 +20,21 @@ from arz.native import core
 from arz.network import Network
 from arz.program import Program
 from arz.reproduce.plan import Experiment, Item, published
-from arz.runs.entries import Standing, standing
+from arz.runs.config import render
+from arz.runs.entries import NoChampionError, Standing, standing
 from arz.runs.run import Run
-from arz.runs.session import Progress
-from arz.runs.store import RunError
+from arz.runs.store import is_run
 from arz.runs.sweep import make_run
 from arz.simplify import effective
 
+MEASURED = 1
+"""The version of what is measured."""
 EPISODES = {"smoke": 20}
 """Test episodes, where a scale does not have as many as the item says."""
+
+
+class StoppedError(Exception):
+    """A person wants to stop."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,12 @@ class Work:
     item: Item
     scale: str
     folder: Path
-    threads: int | None = None
+    jobs: int = 1
+    """Runs at a time, one thread each; threads of a test."""
+    show: Callable[[float, str], None] = lambda share, text: None
+    """Is told how much is done, and what goes on."""
+    should_stop: Callable[[], bool] = lambda: False
+    """Is asked now and then."""
 
     @property
     def place(self) -> Path:
@@ -53,52 +65,69 @@ class Work:
         """How many in each test."""
         return EPISODES.get(self.scale, int(self.item.options.get("episodes", 100)))
 
-    def make(
-        self, jobs: int, show: Callable[[float, str], None], should_stop: Callable[[], bool] = lambda: False
-    ) -> bool:
-        """Makes the runs that are not done yet, so many at a time, one thread each; False if it was stopped.
+    def make(self) -> None:
+        """Makes the runs that are not done yet.
 
         Raises:
+            StoppedError: a person wanted that; what was done is saved.
             ValueError: a folder has a run with other settings in it.
         """
         plan = self.item.runs(self.scale)
-        tally = _Tally(self, show)
+        for experiment, seed in plan:
+            self._check(experiment, seed)
+        tally, has_failed = _Tally(self), threading.Event()
 
-        def attempt(experiment: Experiment, seed: int) -> bool:
-            def on_progress(progress: Progress) -> None:
-                tally.tell(experiment, seed, progress.spent)
+        def attempt(experiment: Experiment, seed: int) -> None:
+            def should_stop() -> bool:
+                return has_failed.is_set() or self.should_stop()
 
             if should_stop():
-                return False
+                raise StoppedError
             score = make_run(
-                experiment.config(self.scale, seed),
+                experiment.config(self.scale),
                 seed,
                 self.run_folder(experiment, seed),
                 experiment.preset,
                 should_stop,
                 start=published(experiment.start) if experiment.start else None,
-                on_progress=on_progress,
+                on_progress=lambda progress: tally.tell(experiment, seed, progress.spent),
             )
-            if score is not None:
-                tally.end(experiment, seed)
-            return score is not None
+            if score is None:
+                raise StoppedError
+            tally.end(experiment, seed)
 
-        with ThreadPoolExecutor(jobs) as pool:
+        with ThreadPoolExecutor(self.jobs) as pool:
             outcomes = [pool.submit(attempt, *each) for each in plan]
             try:
-                done = [outcome.result() for outcome in outcomes]
+                for outcome in outcomes:
+                    outcome.result()
             except BaseException:
+                has_failed.set()
                 pool.shutdown(cancel_futures=True)
                 raise
-        return all(done)
+
+    def _check(self, experiment: Experiment, seed: int) -> None:
+        """Refuses a run with other settings, before anything is made."""
+        folder = self.run_folder(experiment, seed)
+        if is_run(folder):
+            with Run.open(folder) as run:
+                if run.config != experiment.config(self.scale) or run.seed != seed:
+                    raise ValueError(f"{folder} is a run with other settings: choose another folder (--output)")
 
     def runs(self, *names: str) -> Iterator[tuple[Experiment, int, Run]]:
-        """The finished runs of these experiments, all by default; experiment by experiment."""
-        for experiment in self.item.experiments:
-            if not names or experiment.name in names:
-                for seed in range(1, experiment.sizes[self.scale].repeats + 1):
-                    with Run.open(self.run_folder(experiment, seed)) as run:
-                        yield experiment, seed, run
+        """The finished runs of these experiments, all by default; experiment by experiment.
+
+        Raises:
+            StoppedError: a person wanted that.
+        """
+        chosen = [experiment for experiment in self.item.experiments if not names or experiment.name in names]
+        each = [(e, seed) for e in chosen for seed in range(1, e.sizes[self.scale].repeats + 1)]
+        for done, (experiment, seed) in enumerate(each):
+            if self.should_stop():
+                raise StoppedError
+            self.show(done / len(each), f"measuring {experiment.name}, seed {seed}")
+            with Run.open(self.run_folder(experiment, seed)) as run:
+                yield experiment, seed, run
 
     def best(self, name: str) -> tuple[int, Standing] | None:
         """The seed and the end of the run of an experiment with the best champion on its selection episodes."""
@@ -114,6 +143,7 @@ class Work:
         return {
             "item": self.item.name,
             "scale": self.scale,
+            "plan": fingerprint(self.item, self.scale),
             "arz": version("arz"),
             "python": platform.python_version(),
             "machine": machine(),
@@ -143,31 +173,27 @@ class Work:
 
     def _keep(self, path: Path, champion: Program | Network) -> None:
         """Without dead code: the same actions, bit for bit."""
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            policy = champion if isinstance(champion, Network) else effective(champion).program
-            write(path, str(policy))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, str(champion if isinstance(champion, Network) else effective(champion).program))
 
 
 class _Tally:
     """How much of an item is done, while several runs go on."""
 
-    def __init__(self, work: Work, show: Callable[[float, str], None]) -> None:
+    def __init__(self, work: Work) -> None:
         self._minutes = {(e.name, seed): e.sizes[work.scale].minutes for e, seed in work.item.runs(work.scale)}
         self._shares = dict.fromkeys(self._minutes, 0.0)
         self._done = 0
-        self._guard, self._show = threading.Lock(), show
+        self._guard, self._show = threading.Lock(), work.show
 
     def tell(self, experiment: Experiment, seed: int, share: float) -> None:
         """A run has come so far."""
         with self._guard:
             self._shares[experiment.name, seed] = min(share, 1.0)
             spent = sum(minutes * self._shares[run] for run, minutes in self._minutes.items())
-            total = sum(self._minutes.values())
-            text = (
-                f"{self._done} of {len(self._minutes)} runs done; {experiment.name}, seed {seed}: {min(share, 1.0):.0%}"
-            )
-            self._show(spent / total, text)
+            where = f"{experiment.name}, seed {seed}: {min(share, 1.0):.0%}"
+            text = f"{self._done} of {len(self._minutes)} runs done; {where}"
+            self._show(spent / sum(self._minutes.values()), text)
 
     def end(self, experiment: Experiment, seed: int) -> None:
         """A run is done."""
@@ -176,11 +202,18 @@ class _Tally:
         self.tell(experiment, seed, 1.0)
 
 
+def fingerprint(item: Item, scale: str) -> str:
+    """Changes when an item is measured in another way, or its runs have other settings: its data are then stale."""
+    configs_ = [f"{e.name} {e.sizes[scale].repeats} {e.start}\n{render(e.config(scale))}" for e in item.experiments]
+    text = json.dumps([MEASURED, item.kind, item.options, configs_], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def known_standing(run: Run, steps: int | None = None) -> Standing | None:
     """A run as it stood, or None if it had no champion by then."""
     try:
         return standing(run, steps)
-    except RunError:
+    except NoChampionError:
         return None
 
 

@@ -35,6 +35,10 @@ def method_of(run: Run) -> str:
     return f"{name} [{run.config.task.name}]"
 
 
+class NoChampionError(RunError):
+    """A run that has not gone on for long enough."""
+
+
 @dataclass(frozen=True)
 class Standing:
     """A run as it stood at some moment."""
@@ -51,7 +55,7 @@ def standing(run: Run, steps: int | None = None) -> Standing:
     """A run as it stood after so many steps of the task; at its end by default.
 
     Raises:
-        RunError: it had no champion by then.
+        NoChampionError: it had no champion by then.
     """
     metrics, champions = run.metrics, run.champions
     until = np.inf if steps is None else float(steps)
@@ -59,7 +63,7 @@ def standing(run: Run, steps: int | None = None) -> Standing:
     reached = [row for row in champions if known.any() and row["evaluations"] <= metrics["evaluations"][known].max()]
     if not reached:
         when = "yet" if steps is None else f"after {steps} steps"
-        raise RunError(f"{run.folder} has no champion {when}: evolve it for longer")
+        raise NoChampionError(f"{run.folder} has no champion {when}: evolve it for longer")
     champion = parse_policy(str(reached[-1]["program"]), f"champion of {run.folder}")
     return Standing(champion, float(reached[-1]["score"]), metrics, np.flatnonzero(known))
 

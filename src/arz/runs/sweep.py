@@ -81,7 +81,7 @@ class Sweep:
     @property
     def points(self) -> list[dict[str, Any]]:
         """All of them, the last name changing fastest."""
-        return grid_points(self.grid)
+        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
 
     def config(self, point: Mapping[str, Any]) -> Config:
         """The configuration of a point."""
@@ -187,11 +187,6 @@ class Sweep:
     def _check_jobs(self, jobs: int) -> None:
         if jobs > 1 and isinstance(self.base.search, PpoSettings):
             raise ValueError("runs of PPO share torch's random numbers: one job at a time")
-
-
-def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """All points of a grid, the last name changing fastest."""
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
 def make_run(
