@@ -24,7 +24,7 @@ from arz.runs.config import render
 from arz.runs.entries import NoChampionError, Standing, standing
 from arz.runs.run import Run
 from arz.runs.store import is_run
-from arz.runs.sweep import make_run
+from arz.runs.sweep import ENDS, make_run
 from arz.simplify import effective
 
 MEASURED = 1
@@ -72,10 +72,13 @@ class Work:
             StoppedError: a person wanted that; what was done is saved.
             ValueError: a folder has a run with other settings in it.
         """
-        plan = self.item.runs(self.scale)
-        for experiment, seed in plan:
-            self._check(experiment, seed)
         tally, has_failed = _Tally(self), threading.Event()
+        todo = []
+        for each in self.item.runs(self.scale):
+            if self._is_done(*each):
+                tally.end(*each)
+            else:
+                todo.append(each)
 
         def attempt(experiment: Experiment, seed: int) -> None:
             def should_stop() -> bool:
@@ -97,7 +100,7 @@ class Work:
             tally.end(experiment, seed)
 
         with ThreadPoolExecutor(self.jobs) as pool:
-            outcomes = [pool.submit(attempt, *each) for each in plan]
+            outcomes = [pool.submit(attempt, *each) for each in todo]
             try:
                 for outcome in outcomes:
                     outcome.result()
@@ -106,13 +109,15 @@ class Work:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _check(self, experiment: Experiment, seed: int) -> None:
-        """Refuses a run with other settings, before anything is made."""
+    def _is_done(self, experiment: Experiment, seed: int) -> bool:
+        """Whether a run is done; one with other settings is refused before anything is made."""
         folder = self.run_folder(experiment, seed)
-        if is_run(folder):
-            with Run.open(folder) as run:
-                if run.config != experiment.config(self.scale) or run.seed != seed:
-                    raise ValueError(f"{folder} is a run with other settings: choose another folder (--output)")
+        if not is_run(folder):
+            return False
+        with Run.open(folder) as run:
+            if run.config != experiment.config(self.scale) or run.seed != seed:
+                raise ValueError(f"{folder} is a run with other settings: choose another folder (--output)")
+            return run.facts["status"] in ENDS
 
     def runs(self, *names: str) -> Iterator[tuple[Experiment, int, Run]]:
         """The finished runs of these experiments, all by default; experiment by experiment.
