@@ -17,8 +17,9 @@ from arz.cli import main
 from arz.policy import load_policy
 from arz.reproduce import episodes, printed, scores, searches, table
 from arz.reproduce.kinds import KINDS, WITHOUT_RUNS, judge
-from arz.reproduce.pages import ABOUT, DATA, FIGURE, PAGE, Kept, all_kept, keep, summary
+from arz.reproduce.pages import ABOUT, DATA, FIGURE, PAGE, Kept, all_kept, keep
 from arz.reproduce.plan import SCALES, experiments, find_item, item_names
+from arz.reproduce.summary import summary
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, NOT_TESTABLE, PARTLY
 from arz.reproduce.work import StoppedError, Work, fingerprint
 from arz.runs.run import Run

@@ -191,6 +191,7 @@ DOORS: dict[str, set[str]] = {
     "reproduce.kinds": {"reproduce", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"},
     "reproduce.pages": {"analysis", "reproduce.kinds", "reproduce.plan", "reproduce.table", "reproduce.verdict"}
     | {"reproduce.work"},
+    "reproduce.summary": {"reproduce.pages", "reproduce.plan", "reproduce.table", "reproduce.verdict"},
     # what a person sees
     "terminal": {"runs.session"},
     "commands.__init__": {
@@ -263,15 +264,8 @@ DOORS: dict[str, set[str]] = {
     | {"tasks.cartpole", "tasks.quadruped"},
     "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common"}
     | {"runs.entries", "runs.run", "runs.store", "terminal"},
-    "commands.reproducing": {
-        "",
-        "commands.common",
-        "interpreter",
-        "reproduce.pages",
-        "reproduce.plan",
-        "reproduce.work",
-    }
-    | {"terminal"},
+    "commands.reproducing": {"", "commands.common", "interpreter", "reproduce.pages", "reproduce.plan"}
+    | {"reproduce.summary", "reproduce.work", "terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
     "cli": {"export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}
     | {"tasks.cartpole", "tasks.quadruped"},

@@ -10,8 +10,9 @@ from typing import Any
 from arz import terminal
 from arz.commands.common import check_threads, print_json, refuse_existing
 from arz.interpreter import available_threads
-from arz.reproduce.pages import MADE, Kept, all_kept, is_kept, keep, summary
+from arz.reproduce.pages import Kept, all_kept, is_kept, keep
 from arz.reproduce.plan import SCALES, Item, find_item, item_names
+from arz.reproduce.summary import MADE, summary
 from arz.reproduce.work import StoppedError, Work, write
 
 INTERRUPTED = 130

@@ -1,28 +1,23 @@
-"""The page of an item, and the summary of all claims: from what is kept of them, without the runs."""
+"""What is kept of an item, and its page: figure, verdicts and page follow from the data, without the runs."""
 
 from __future__ import annotations
 
 import json
-import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from arz.analysis import figures
 from arz.reproduce.kinds import KINDS, judge
 from arz.reproduce.plan import SCALES, Item, find_item, item_names, titled
-from arz.reproduce.table import Rows, from_csv, markdown, to_csv
+from arz.reproduce.table import Rows, from_csv, to_csv
 from arz.reproduce.verdict import VERDICTS, Finding
 from arz.reproduce.work import Work, fingerprint, to_json, write
 
 ABOUT, DATA, FIGURE, PAGE = "about.json", "data.csv", "figure.png", "README.md"
-MADE = "<!-- Made by arz reproduce --summary: do not edit. -->\n"
-"""The first line of a summary."""
 
 
 @dataclass(frozen=True)
@@ -164,83 +159,3 @@ def all_kept(folder: Path) -> list[Kept]:
         if scales:
             found.append(Kept(find_item(name), scales[-1], folder / scales[-1] / name))
     return found
-
-
-def summary(folder: Path, root: Path) -> str:
-    """All claims on one page.
-
-    Args:
-        folder: where the items are kept.
-        root: the folder of the page, for its links.
-    """
-    kept = all_kept(folder)
-    by_name = {each.item.name: each for each in kept}
-    text = (resources.files("arz") / "reproduce" / "summary.md").read_text("utf-8")
-    counts = {
-        verdict: sum(f.verdict == verdict for each in kept for f in each.findings.values()) for verdict in VERDICTS
-    }
-    total = sum(counts.values())
-    counted = f"{total} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) + "."
-    cells = []
-    for name in item_names():
-        item = find_item(name)
-        if name not in by_name:
-            cells.append([f"`{name}`", item.paper, "not run here yet", "", ""])
-            continue
-        each = by_name[name]
-        link = _seen_from(root, each.place)
-        for claim in item.claims:
-            found = each.findings[claim.name]
-            ours = f"{found.ours}. " if found.ours else ""
-            cells.append(
-                [
-                    f"[{name}]({link}/{PAGE})",
-                    item.paper,
-                    claim.text,
-                    f"**{found.verdict}**",
-                    f"{ours}{_sentence(found.why)}",
-                ]
-            )
-    table = markdown(["item", "paper", "the paper's claim", "verdict", "here"], cells, text=5)
-    figures_ = "\n".join(
-        f"### {each.item.name}\n\n`arz reproduce {each.item.name} --scale {each.scale}`\n\n"
-        f"![{each.item.title}]({_seen_from(root, each.place)}/{FIGURE})\n"
-        for each in kept
-    )
-    parts = {"counts": counted, "claims": table, "figures": figures_, "deviations": deviations(), "runs": _runs(kept)}
-    for name, part in parts.items():
-        text = text.replace(f"<!-- {name} -->", part.strip())
-    return MADE + text
-
-
-def _seen_from(root: Path, path: Path) -> str:
-    return Path(os.path.relpath(path, root)).as_posix()
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}." if words else ""
-
-
-def _runs(kept: Sequence[Kept]) -> str:
-    """What was run for each item."""
-    cells = []
-    for each in kept:
-        runs = each.about["runs"]
-        hours = sum(run["seconds"] for run in runs) / 3600
-        experiments = dict.fromkeys(run["experiment"] for run in runs)
-        what = [f"{name} ({sum(run['experiment'] == name for run in runs)})" for name in experiments]
-        cells.append(
-            [each.item.name, each.scale, ", ".join(what) or "none needed", f"{hours:.1f}", each.about["machine"]]
-        )
-    return markdown(["item", "scale", "runs", "hours of one core", "machine"], cells, text=3)
-
-
-def deviations() -> str:
-    """Where what is run here differs from the paper."""
-    text = (resources.files("arz") / "reproduce" / "deviations.toml").read_text("utf-8")
-    rows = tomllib.loads(text)["deviations"]
-    return markdown(
-        ["what", "in the paper", "here", "why"],
-        [[row[name] for name in ("what", "paper", "here", "why")] for row in rows],
-        text=4,
-    )
