@@ -487,3 +487,13 @@ def test_the_page_of_an_item_follows_from_its_data(kept: Kept) -> None:
     assert {(run["experiment"], run["seed"]) for run in kept.about["runs"]} == planned
     for run in kept.about["runs"]:
         assert run["command"] == experiments()[run["experiment"]].command(kept.scale, run["seed"])
+
+
+@pytest.mark.parametrize("name", ["cartpole-sudden", "cartpole-continuous"])
+def test_kept_champions_score_what_the_data_say(name: str) -> None:
+    (kept,) = (each for each in all_kept(RESULTS) if each.item.name == name)
+    run = next(run for run in kept.about["runs"] if run["seed"] == 2)
+    (row,) = table.matching(kept.rows, experiment=run["experiment"], seed=2, budget="full", test="all")
+    champion = load_policy(RESULTS / kept.scale / run["champion"])
+    task = arz.Cartpole(change=row["group"])
+    assert arz.evaluate(champion, task, arz.fresh_episodes(1000)).mean[0] == pytest.approx(row["mean"], abs=0.006)

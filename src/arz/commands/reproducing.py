@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def _make(item: Item, folder: Path, options: argparse.Namespace, should_stop: Ca
                     is_silent,
                 )
             work.make()
-        return keep(work)
+        return keep(replace(work, show=terminal.timed(show)))  # measuring has a pace of its own
 
 
 def _print(kept: Kept) -> None:
