@@ -26,6 +26,14 @@ inline double episode_uniform(std::uint64_t key, std::uint64_t tick, std::uint64
   return unit(mix(mix(key + kGolden * (tick + 1)) + kGolden * (stream + 1)));
 }
 
+// A standard normal draw from two uniform ones (Box and Muller); of one pair or of several side by side, the same bits.
+template <class X>
+inline X normal_of(const X& first, const X& second) {
+  const X angle = 2.0 * std::numbers::pi * second;
+  const X radius = elementary::root(X(-2.0 * elementary::Log::of(X(1.0 - first))));
+  return radius * elementary::Cos::of(angle, elementary::reduced(angle));
+}
+
 class Stream {
  public:
   explicit Stream(std::uint64_t key) : state_(key) {}
@@ -38,8 +46,8 @@ class Stream {
     return static_cast<std::uint32_t>((static_cast<unsigned __int128>(bits()) * n) >> 64);
   }
   double normal() {
-    const double radius = std::sqrt(-2.0 * log(true, 1.0 - uniform()));
-    return radius * cos(true, 2.0 * std::numbers::pi * uniform());
+    const double first = uniform(), second = uniform();
+    return normal_of(first, second);
   }
 
  private:

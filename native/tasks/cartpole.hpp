@@ -242,12 +242,14 @@ class Cartpole {
   }
 
   Part noise(int first) const {
-    Part result = {};
+    elementary::Vector one = {}, other = {};
     for (int l = 0; l < kPart && first + l < lanes_; ++l) {
       Stream stream(mix(keys_[first + l] + kGolden * (time_ + 1)) ^ 0x6E6F697365ull);
-      result[l] = row(kNoise)[first + l] + settings_.noise_sigma * stream.normal();
+      one[l] = stream.uniform();
+      other[l] = stream.uniform();
     }
-    return result;
+    const Part mean = *reinterpret_cast<const Part*>(row(kNoise) + first);
+    return mean + settings_.noise_sigma * normal_of(one, other);
   }
 
   // One step in some lanes; returns which episodes ended in it.
