@@ -5,6 +5,7 @@ import json
 import math
 import shlex
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,20 @@ def test_interrupted_work_goes_on_and_comes_out_the_same(tmp_path: Path) -> None
     assert not work.place.exists()
     kept = keep(replace(work, should_stop=lambda: False))
     assert _timeless(kept.place / DATA) == _timeless(keep(at_once).place / DATA)
+
+
+def test_a_run_that_fails_stops_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(config: Any, seed: int, folder: Path, preset: str, should_stop: Callable[[], bool], **_: Any) -> None:
+        if seed == 2:
+            raise ValueError("broken")
+        deadline = time.monotonic() + 60
+        while not should_stop():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    monkeypatch.setattr("arz.reproduce.work.make_run", run)
+    with pytest.raises(ValueError, match="broken"):
+        Work(find_item("linear-analysis"), "smoke", tmp_path, 2).make()
 
 
 def _patience(times: int) -> Callable[[], bool]:

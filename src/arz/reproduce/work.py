@@ -8,7 +8,7 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -102,12 +102,13 @@ class Work:
         with ThreadPoolExecutor(self.jobs) as pool:
             outcomes = [pool.submit(attempt, *each) for each in todo]
             try:
-                for outcome in outcomes:
-                    outcome.result()
-            except BaseException:
-                has_failed.set()
+                wait(outcomes, return_when=FIRST_EXCEPTION)
+            finally:
+                has_failed.set()  # the others stop, and are saved
                 pool.shutdown(cancel_futures=True)
-                raise
+        errors = [StoppedError() if outcome.cancelled() else outcome.exception() for outcome in outcomes]
+        for error in sorted(filter(None, errors), key=lambda error: isinstance(error, StoppedError)):
+            raise error
 
     def _is_done(self, experiment: Experiment, seed: int) -> bool:
         """Whether a run is done; one with other settings is refused before anything is made."""
