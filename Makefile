@@ -20,7 +20,7 @@ evolve: build ## Evolve a controller for Cataclysmic Cartpole, test it and draw 
 build: $(VENV)/.built ## Create .venv, install arz there and compile the native core
 
 test: lint types ## Build, lint, type-check and test: what CI runs
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.dev ## Check style: ruff, clang-format
 	$(BIN)/ruff check .
@@ -39,7 +39,7 @@ bench: build ## Measure speed, as ratios within one run
 	$(BIN)/python -m bench
 
 soak: $(VENV)/.dev ## Run the property tests for long
-	ARZ_SOAK=1 $(BIN)/pytest -n auto
+	ARZ_SOAK=1 $(BIN)/pytest -n auto --dist loadgroup
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist

@@ -309,7 +309,7 @@ def test_odd_checkpoints_are_refused(name: str) -> None:
 def test_keys_are_used() -> None:
     """Another seed, another start."""
     config = small()
-    problem = arz.runs.session._network_problem(config, 1)
+    problem = arz.runs.session._network_problem(config, 1, None)
     assert problem is not None
     first, second = (problem.random(keys(seed, "random", [0])).numbers for seed in (1, 2))
     assert not np.array_equal(first, second)

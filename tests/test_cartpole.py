@@ -323,8 +323,8 @@ def test_a_rollout_does_not_depend_on_threads_compaction_or_dead_code(memory: Me
     for threads in (1, 2, 3):
         assert same_outcomes(evaluate(assorted(memory), ROLLOUT_TASK, episodes, threads=threads), alone)
     for compact, only_effective in ((False, True), (True, False), (False, False)):
-        options = {"compact": compact, "only_effective": only_effective}
-        assert same_outcomes(evaluate(assorted(memory), ROLLOUT_TASK, episodes, **options), alone)
+        found = evaluate(assorted(memory), ROLLOUT_TASK, episodes, compact=compact, only_effective=only_effective)
+        assert same_outcomes(found, alone)
 
 
 @pytest.mark.parametrize("memory", MEMORIES, ids=memory_id)

@@ -40,6 +40,15 @@ DOORS: dict[str, set[str]] = {
     "evaluate": {"tasks.any_environment", "interpreter", "native", "network", "program", "streams"}
     | {"tasks.cartpole", "tasks.quadruped", "tasks.status", "tasks.task"},
     "assess": {"evaluate", "network", "program", "tasks.task"},
+    # evaluation elsewhere
+    "cluster.__init__": set(),
+    "cluster.scheduling": set(),
+    "cluster.packing": {"native", "network", "program", "tasks.any_environment", "tasks.cartpole", "tasks.quadruped"}
+    | {"tasks.task"},
+    "cluster.worker": {"cluster.packing", "evaluate", "interpreter", "program", "streams", "tasks.cartpole"}
+    | {"tasks.quadruped", "tasks.task", "vary"},
+    "cluster.crew": {"cluster.packing", "cluster.scheduling", "cluster.worker", "network", "program", "tasks.task"},
+    "cluster.ray_workers": {"cluster.crew", "cluster.packing", "cluster.worker", "interpreter"},
     "tasks.schedule": {"streams"},
     "tasks.foreign": set(),
     "tasks.change_check": {"tasks.foreign", "tasks.schedule"},
@@ -115,6 +124,7 @@ DOORS: dict[str, set[str]] = {
     "runs.lineage": {"search.evolution"},
     "runs.store": {"runs.lineage"},
     "runs.session": {
+        "evaluate",
         "native",
         "network",
         "program",
@@ -153,8 +163,18 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.ppo", "streams"},
-    "runs.sweep": {"program", "runs", "runs.config", "runs.run", "runs.session", "runs.store", "search.ppo", "streams"},
-    "runs.api": {"network", "program", "runs", "runs.config", "runs.run", "runs.session"},
+    "runs.sweep": {
+        "evaluate",
+        "program",
+        "runs",
+        "runs.config",
+        "runs.run",
+        "runs.session",
+        "runs.store",
+        "search.ppo",
+        "streams",
+    },
+    "runs.api": {"evaluate", "network", "program", "runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
     "analysis.film": set(),
@@ -177,7 +197,7 @@ DOORS: dict[str, set[str]] = {
     "reproduce.table": set(),
     "reproduce.verdict": set(),
     "reproduce.plan": {"names", "program", "runs", "runs.budget", "runs.config"},
-    "reproduce.work": {"analysis.film", "interpreter", "native", "network", "program", "reproduce.plan"}
+    "reproduce.work": {"analysis.film", "evaluate", "interpreter", "native", "network", "program", "reproduce.plan"}
     | {"runs.config", "runs.entries", "runs.run", "runs.store", "runs.sweep", "simplify"},
     "reproduce.scores": {"analysis", "analysis.comparison", "assess", "complexity", "reproduce.plan"}
     | {"reproduce.table", "reproduce.verdict", "reproduce.work", "runs.run", "tasks.cartpole", "tasks.quadruped"},
@@ -205,6 +225,8 @@ DOORS: dict[str, set[str]] = {
     }
     | {"commands.trying"},
     "commands.common": {
+        "cluster.crew",
+        "cluster.ray_workers",
         "tasks.any_environment",
         "assess",
         "complexity",
@@ -220,6 +242,7 @@ DOORS: dict[str, set[str]] = {
     }
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
     "commands.evolving": {
+        "evaluate",
         "analysis",
         "commands.common",
         "network",
@@ -264,10 +287,10 @@ DOORS: dict[str, set[str]] = {
     | {"tasks.cartpole", "tasks.quadruped"},
     "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common"}
     | {"runs.entries", "runs.run", "runs.store", "terminal"},
-    "commands.reproducing": {"", "commands.common", "interpreter", "reproduce.pages", "reproduce.plan"}
+    "commands.reproducing": {"", "commands.common", "evaluate", "interpreter", "reproduce.pages", "reproduce.plan"}
     | {"reproduce.summary", "reproduce.work", "terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
-    "cli": {"export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}
+    "cli": {"cluster.crew", "export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}
     | {"tasks.cartpole", "tasks.quadruped"},
 }
 

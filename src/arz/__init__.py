@@ -9,6 +9,7 @@ task; `Policy` lets other libraries drive one.
 from importlib.metadata import version
 
 from arz.assess import Assessment, assess
+from arz.cluster.ray_workers import RayWorkers
 from arz.complexity import Complexity, complexity
 from arz.evaluate import TEST_SEED, Evaluation, Status, evaluate, fresh_episodes, record
 from arz.interpreter import Interpreter, Trace, execute, execute_batch, trace
@@ -49,6 +50,7 @@ __all__ = [
     "Program",
     "Progress",
     "Quadruped",
+    "RayWorkers",
     "Run",
     "Simplified",
     "Status",

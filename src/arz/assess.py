@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.evaluate import TEST_SEED, Status, evaluate, fresh_episodes
+from arz.evaluate import TEST_SEED, Status, Workers, evaluate, fresh_episodes
 from arz.network import Network
 from arz.program import Program
-from arz.tasks.task import Task
+from arz.tasks.task import Evaluation, Task
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def assess(
     episodes: int = 100,
     seed: int = TEST_SEED,
     threads: int | None = None,
+    workers: Workers | None = None,
     change: str | None = None,
 ) -> list[Assessment]:
     """How a policy does in the tests of its task, in this variant otherwise.
@@ -46,11 +48,15 @@ def assess(
     the tests with that kind of change or that simulator.
     """
     keys = fresh_episodes(episodes, seed)
+    suite = {test: variant for test, variant in task.test_suite().items() if change in (None, test[0])}
+
+    def tested(variant: Task) -> Evaluation:
+        return evaluate(policy, variant, keys, threads=threads, workers=workers)
+
+    with ThreadPoolExecutor(1 if workers is None else max(len(suite), 1)) as pool:  # workers do all tests at once
+        evaluations = list(pool.map(tested, suite.values()))
     results = []
-    for (kind, name), variant in task.test_suite().items():
-        if change not in (None, kind):
-            continue
-        found = evaluate(policy, variant, keys, threads=threads)
+    for (kind, name), found in zip(suite, evaluations, strict=True):
         completed = float(found.share(Status.COMPLETED)[0])
         distance = None if found.distances is None else float(found.mean_distance[0])
         results.append(Assessment(kind, name, float(found.mean[0]), completed, distance, found.returns[0]))

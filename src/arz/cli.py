@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import arz
 from arz import commands
+from arz.cluster.crew import TIME_LIMIT
 from arz.export import LANGUAGES
 from arz.names import did_you_mean
 from arz.network import KINDS as NETWORKS
@@ -22,6 +23,8 @@ from arz.tasks.quadruped import CHOICES, ENGINES
 
 METHODS = ("ars", "ppo")
 """How networks are trained."""
+BACKENDS = ("local", "ray")
+"""Who evaluates policies."""
 
 ALIASES = {"--max-cadfs": ("--cadfs",)}
 """Shorter names of options."""
@@ -139,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--jobs", type=int, default=1, help="runs at a time, one thread each (default: 1)")
     sweep.add_argument("--seed", type=int, default=1, help="what all random numbers come from (default: 1)")
     sweep.usage = "arz sweep PRESET --output FOLDER [--grid NAME=VALUE,... ...] [--option VALUE ...]"
+    _add_backend(sweep)
     _add_json(sweep)
     _add_fields(sweep)
 
@@ -192,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--change", help="with --env: what changes, such as 'unwrapped.g: 10 -> 5 @ 200..800'")
     _add_environment(test)
     _add_variant(test)
+    _add_backend(test)
     _add_json(test)
 
     plot = command("plot", "draw the progress of a run against evaluations, steps and time, and its fronts")
@@ -263,6 +268,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--jobs", type=int, help="runs at a time, one thread each (default: as many as cores)")
     reproduce.add_argument("--summary", metavar="FILE", help="write a page on all claims, from what is in FOLDER")
     reproduce.add_argument("--quiet", action="store_true", help="show no progress")
+    _add_backend(reproduce)
     _add_json(reproduce)
 
     ops = command("ops", "the table of operations")
@@ -289,7 +295,29 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
         help=f"how often to save; a run that is killed loses at most this (default: {CHECKPOINT_SECONDS:g})",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    _add_backend(parser)
     _add_json(parser)
+
+
+def _add_backend(parser: argparse.ArgumentParser) -> None:
+    """Options that say who evaluates policies; the result does not depend on them."""
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default=BACKENDS[0],
+        help="who evaluates: the threads of this process, or workers of a Ray cluster, an extra (default: local)",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="auto|HOST:PORT",
+        help="with --backend ray: the cluster (default: one is started here, with a worker for each core)",
+    )
+    parser.add_argument(
+        "--worker-timeout",
+        type=float,
+        metavar="SECONDS",
+        help=f"with --backend ray: a worker that is silent for longer is given up (default: {TIME_LIMIT:g})",
+    )
 
 
 def _add_fields(parser: argparse.ArgumentParser) -> None:

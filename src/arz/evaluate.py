@@ -7,7 +7,7 @@ not depend on the number of threads, nor on which episodes run together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,27 @@ from arz.tasks.quadruped import LEGS, NUMBERS, STATE, Quadruped
 from arz.tasks.status import STATUS, Status
 from arz.tasks.task import Evaluation, Task
 
-__all__ = ["STATUS", "TEST_SEED", "Evaluation", "Status", "evaluate", "fresh_episodes", "record"]
+__all__ = ["STATUS", "TEST_SEED", "Evaluation", "Status", "Workers", "evaluate", "fresh_episodes", "record"]
 
 TEST_SEED = 0
 
 Policies = Batch | NetworkBatch | Sequence[Program] | Sequence[Network] | Program | Network
 """Programs, or networks of one architecture."""
+
+
+class Workers(Protocol):
+    """Those who evaluate policies elsewhere than on threads of this process."""
+
+    def rollout(
+        self,
+        policies: Batch | NetworkBatch,
+        task: Task,
+        episodes: NDArray[np.uint64],
+        options: dict[str, Any],
+        /,
+    ) -> Evaluation:
+        """What `task.rollout` gives, bit for bit. Several threads may ask at once."""
+        ...
 
 
 def evaluate(
@@ -37,6 +52,7 @@ def evaluate(
     episodes: Sequence[int] | NDArray[np.uint64],
     *,
     threads: int | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> Evaluation:
     """Runs every policy through every episode.
@@ -46,13 +62,17 @@ def evaluate(
         task: what to do.
         episodes: the keys that name the episodes; see `fresh_episodes`.
         threads: how many to use, all by default.
+        workers: who does it, in place of threads.
         **options: of the task's `rollout`.
 
     Raises:
         ValueError: observation or action of the policies do not fit the task.
     """
     used = available_threads() if threads is None else threads
-    return task.rollout(_packed(policies), as_keys(episodes), used, **options)
+    batch = _batch(policies)
+    if workers is not None:
+        return workers.rollout(batch, task, as_keys(episodes), options)
+    return task.rollout(batch.core, as_keys(episodes), used, **options)
 
 
 def record(
@@ -87,11 +107,13 @@ def fresh_episodes(count: int = 100, seed: int = TEST_SEED, first: int = 0) -> N
     return keys(seed, "test episodes", np.arange(first, first + count))
 
 
-def _packed(policies: Policies) -> core.Batch | core.NetworkBatch:
-    if isinstance(policies, Program | Network):
-        return policies.packed
+def _batch(policies: Policies) -> Batch | NetworkBatch:
+    if isinstance(policies, Program):
+        return Batch(policies.memory, policies.packed)
+    if isinstance(policies, Network):
+        return NetworkBatch.pack([policies])
     if isinstance(policies, Batch | NetworkBatch):
-        return policies.core
+        return policies
     if policies and isinstance(policies[0], Network):
-        return NetworkBatch.pack(cast(Sequence[Network], policies)).core
-    return Batch.pack(cast(Sequence[Program], policies)).core
+        return NetworkBatch.pack(cast(Sequence[Network], policies))
+    return Batch.pack(cast(Sequence[Program], policies))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import sys
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,10 @@ from numpy.typing import NDArray
 
 from arz import terminal
 from arz.assess import Assessment
+from arz.cluster.crew import TIME_LIMIT
+from arz.cluster.ray_workers import RayWorkers
 from arz.complexity import complexity
-from arz.evaluate import TEST_SEED
+from arz.evaluate import TEST_SEED, Workers
 from arz.network import Network
 from arz.policy import load_policy, read_policy
 from arz.program import Program
@@ -159,6 +163,22 @@ def check_threads(threads: int | None) -> None:
     """Refuses what cannot be, before anything is made."""
     if threads is not None and not 1 <= threads <= 1024:
         raise ValueError(f"expected 1 to 1024 threads, got {threads}")
+
+
+@contextlib.contextmanager
+def workers(options: argparse.Namespace, is_silent: bool = False) -> Iterator[Workers | None]:
+    """Those who evaluate policies, if options ask for others than the threads of this process."""
+    if options.backend == "local":
+        for name in ("address", "worker_timeout"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name.replace('_', '-')} is for --backend ray")
+        yield None
+        return
+    limit = TIME_LIMIT if options.worker_timeout is None else options.worker_timeout
+    terminal.note(f"Waiting for workers of {options.address or 'a Ray cluster on this machine'} ...", is_silent)
+    with RayWorkers(options.address, time_limit=limit, on_note=terminal.note) as made:
+        terminal.note(f"{made.describe()}.", is_silent)
+        yield made
 
 
 def refuse_existing(path: str | Path | None) -> None:

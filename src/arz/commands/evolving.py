@@ -22,7 +22,9 @@ from arz.commands.common import (
     run_folder,
     summary,
     with_fields,
+    workers,
 )
+from arz.evaluate import Workers
 from arz.network import Network
 from arz.program import Program
 from arz.runs import config as configs
@@ -69,18 +71,21 @@ def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
-    with Run.create(config, seed=options.seed, folder=folder, preset=name, start=start) as run:
-        return _go_on(run, options, log_class)
+    with (
+        workers(options, _is_silent(options)) as hired,
+        Run.create(config, seed=options.seed, folder=folder, preset=name, start=start) as run,
+    ):
+        return _go_on(run, options, log_class, hired)
 
 
 def resume(options: argparse.Namespace) -> int:
     """Goes on with a run."""
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
-    with Run.open(run_folder(options.source)) as run:
+    with Run.open(run_folder(options.source)) as run, workers(options, _is_silent(options)) as hired:
         if options.budget is not None or options.target is not None:
             run.extend(options.budget, options.target)
-        return _go_on(run, options, log_class)
+        return _go_on(run, options, log_class, hired)
 
 
 def _start(source: str) -> Program | Network:
@@ -97,8 +102,12 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"--save-every must be a number of seconds, 0 or more, not {options.save_every}")
 
 
-def _go_on(run: Run, options: argparse.Namespace, log_class: Any) -> int:
-    is_silent = options.quiet or options.json
+def _is_silent(options: argparse.Namespace) -> bool:
+    return bool(options.quiet or options.json)
+
+
+def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: Workers | None) -> int:
+    is_silent = _is_silent(options)
     run.lock()
     if not is_silent:
         _say(f"{run.folder}: {run.config.task.name}; seed {run.seed}; budget {run.budget}. Ctrl-C stops and saves.")
@@ -113,6 +122,7 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any) -> int:
         try:
             reason = run.evolve(
                 threads=options.threads,
+                workers=hired,
                 on_progress=on_progress,
                 should_stop=should_stop,
                 checkpoint_seconds=options.save_every,
@@ -131,14 +141,14 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any) -> int:
         spent = terminal.duration(run.facts["seconds"])
         more = " To go on, give arz resume a larger --budget." if goes_on else ""
         _say(f"Ended: {ENDINGS[reason]}, after {spent}.{more}")
-    _report(run, options, reason)
+    _report(run, options, reason, hired)
     return 0
 
 
-def _report(run: Run, options: argparse.Namespace, reason: str) -> None:
+def _report(run: Run, options: argparse.Namespace, reason: str, hired: Workers | None) -> None:
     """Says what came out."""
     has_champion = bool(run.champions)
-    results = run.test(threads=options.threads) if has_champion and not options.no_test else []
+    results = run.test(threads=options.threads, workers=hired) if has_champion and not options.no_test else []
     if options.json:
         print_json({**summary(run), "ended": reason, "tests": result_rows(results)})
         return

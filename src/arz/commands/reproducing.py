@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from arz import terminal
-from arz.commands.common import check_threads, print_json, refuse_existing
+from arz.commands.common import check_threads, print_json, refuse_existing, workers
+from arz.evaluate import Workers
 from arz.interpreter import available_threads
 from arz.reproduce.pages import Kept, all_kept, is_kept, keep
 from arz.reproduce.plan import SCALES, Item, find_item, item_names
@@ -36,9 +37,9 @@ def reproduce(options: argparse.Namespace) -> int:
     items = [find_item(name) for name in names]
     made: list[Kept] = []
     try:
-        with terminal.stoppable() as should_stop:
+        with workers(options, options.quiet or options.json) as hired, terminal.stoppable() as should_stop:
             for item in items:
-                made.append(_make(item, folder, options, should_stop))
+                made.append(_make(item, folder, options, should_stop, hired))
                 if not options.json:
                     _print(made[-1])
     except StoppedError:
@@ -50,12 +51,14 @@ def reproduce(options: argparse.Namespace) -> int:
     return 0
 
 
-def _make(item: Item, folder: Path, options: argparse.Namespace, should_stop: Callable[[], bool]) -> Kept:
+def _make(
+    item: Item, folder: Path, options: argparse.Namespace, should_stop: Callable[[], bool], hired: Workers | None
+) -> Kept:
     """The item: what is there already, or made now."""
     is_silent = options.quiet or options.json
     jobs = options.jobs or available_threads()
     with terminal.bar(is_silent) as show:
-        work = Work(item, options.scale, folder, jobs, terminal.timed(show), should_stop)
+        work = Work(item, options.scale, folder, jobs, terminal.timed(show), should_stop, hired)
         if not is_kept(work):
             count, minutes = len(item.runs(work.scale)), item.minutes(work.scale) / jobs
             if count:

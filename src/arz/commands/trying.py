@@ -24,6 +24,7 @@ from arz.commands.common import (
     returns,
     run_folder,
     with_prefix,
+    workers,
 )
 from arz.evaluate import STATUS, TEST_SEED, evaluate, fresh_episodes, record
 from arz.network import Network
@@ -52,7 +53,8 @@ def test(options: argparse.Namespace) -> None:
     if is_run(options.source):
         with Run.open(options.source) as run:
             variant = checked_variant(run.config.task, given)
-            results = run.test(**how, **variant)
+            with workers(options, options.json) as hired:
+                results = run.test(**how, workers=hired, **variant)
         is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
         if is_usual and not options.json:
             figure = figure or Path(options.source) / "test.png"
@@ -61,7 +63,8 @@ def test(options: argparse.Namespace) -> None:
         if isinstance(task, AnyEnvironment) and options.change:
             task = replace(task, change=options.change).settled()
         variant = checked_variant(task, given)
-        results = assess(program, replace(task, **variant), **how)
+        with workers(options, options.json) as hired:
+            results = assess(program, replace(task, **variant), **how, workers=hired)
     if figure:
         title = f"{options.source}: {options.episodes} test episodes each"
         figures.save(figures.test_figure(returns(results), title), Path(figure))

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 """Two methods differ if a difference as large came by chance less often than this."""
 BUDGETS = {"equal": "the same number of steps for all", "full": "at the end of each run"}
+TITLE_WIDTH = 55
+"""How many letters fit into one line above a panel."""
 
 
 def measure(work: Work) -> Rows:
@@ -61,7 +63,14 @@ def measure(work: Work) -> Rows:
             }
             for variant, task in _variants(work.item):
                 for group in groups:
-                    tests = assess(stood.champion, task, episodes=work.episodes, threads=work.jobs, change=group)
+                    tests = assess(
+                        stood.champion,
+                        task,
+                        episodes=work.episodes,
+                        threads=work.jobs,
+                        workers=work.workers,
+                        change=group,
+                    )
                     rows += [
                         {
                             **about,
@@ -291,7 +300,9 @@ def draw(item: Item, rows: Rows) -> Figure:
         _draw_panel(panel, rows, about, colours)
         words = [about["variant"], figures.GROUPS.get(about["group"], about["group"])]
         words += [BUDGETS[about["budget"]]] if len({each["budget"] for each in shown}) > 1 else []
-        panel.set_title(", ".join(word for word in words if word), fontsize=11)
+        *most, last = (word for word in words if word)
+        gap = ",\n" if len(", ".join([*most, last])) > TITLE_WIDTH else ", "
+        panel.set_title(gap.join([", ".join(most), last] if most else [last]), fontsize=11)
         for mark in item.options.get("marks", ()):
             panel.axhline(mark, color=figures.GREY, linestyle="--", linewidth=1.0)
     for panel in list(grid.flat)[len(shown) :]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from arz.analysis.film import whole_file
+from arz.evaluate import Workers
 from arz.interpreter import available_threads
 from arz.native import core
 from arz.network import Network
@@ -50,6 +51,8 @@ class Work:
     """Is told how much is done, and what goes on."""
     should_stop: Callable[[], bool] = lambda: False
     """Is asked now and then."""
+    workers: Workers | None = None
+    """Who evaluates, in place of threads."""
 
     @property
     def place(self) -> Path:
@@ -93,6 +96,7 @@ class Work:
                 experiment.preset,
                 should_stop,
                 start=published(experiment.start) if experiment.start else None,
+                workers=self.workers,
                 on_progress=lambda progress: tally.tell(experiment, seed, progress.spent),
             )
             if score is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from arz.evaluate import Workers
 from arz.network import Network
 from arz.program import Program
 from arz.runs import config as configs
@@ -31,6 +32,7 @@ def evolve(
     seed: int = 1,
     folder: str | Path | None = None,
     threads: int | None = None,
+    workers: Workers | None = None,
     start: Program | Network | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Run:
@@ -41,6 +43,7 @@ def evolve(
         seed: what all random numbers come from.
         folder: where the run shall be; it must not exist yet. Without one it is in memory only.
         threads: how many to use, all by default; the result does not depend on it.
+        workers: who evaluates policies, in place of threads: `arz.RayWorkers()`.
         start: a program with which to begin, in place of random ones; the memory is then the program's.
         on_progress: called now and then.
 
@@ -52,7 +55,7 @@ def evolve(
     if start is not None:
         made = configs.for_start(made, start.architecture if isinstance(start, Network) else start.memory)
     run = Run.create(made, seed=seed, folder=folder, preset=name, start=start)
-    run.evolve(threads=threads, on_progress=on_progress)
+    run.evolve(threads=threads, workers=workers, on_progress=on_progress)
     return run
 
 
@@ -62,11 +65,12 @@ def resume(
     budget: str | None = None,
     target: float | None = None,
     threads: int | None = None,
+    workers: Workers | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Run:
     """Goes on with a run where it stopped; with a larger budget, extends it."""
     run = Run.open(folder)
     if budget is not None or target is not None:
         run.extend(budget, target)
-    run.evolve(threads=threads, on_progress=on_progress)
+    run.evolve(threads=threads, workers=workers, on_progress=on_progress)
     return run

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz import streams
-from arz.evaluate import evaluate
+from arz.evaluate import Workers, evaluate
 from arz.native import core
 from arz.network import Architecture, NetworkBatch
 from arz.search.draws import normal_rows
@@ -37,6 +37,8 @@ class NetworkProblem:
     """Those of the warm-up; as many as there are, the rest is the return."""
     sigma: float = 0.05
     """The standard deviation of a mutation."""
+    workers: Workers | None = None
+    """Who evaluates, in place of threads."""
 
     @property
     def objectives(self) -> int:
@@ -121,6 +123,6 @@ class NetworkProblem:
     def _watched(
         self, genomes: NetworkBatch, task: Task, names: tuple[str, ...], episodes: Keys
     ) -> tuple[Floats, Floats, Floats]:
-        found = evaluate(genomes, task, episodes, threads=self.threads, **task.scoring)
+        found = evaluate(genomes, task, episodes, threads=self.threads, workers=self.workers, **task.scoring)
         objectives = task.objectives(names, found, episodes)
         return objectives, found.lengths.sum(axis=1).astype(np.float64), found.sums

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz import streams
-from arz.evaluate import evaluate, record
+from arz.evaluate import Workers, evaluate, record
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
@@ -53,6 +53,8 @@ class ProgramProblem:
     """Children get one mutation up to this many."""
     sighted: bool = False
     """Programs whose actions do not depend on the observation are not tried: their objectives are `BLIND`."""
+    workers: Workers | None = None
+    """Who evaluates, in place of threads."""
 
     @property
     def objectives(self) -> int:
@@ -175,7 +177,7 @@ class ProgramProblem:
         tried = np.flatnonzero(self.looks(genomes)) if self.sighted else np.arange(len(genomes))
         if len(tried):
             chosen = genomes if len(tried) == len(genomes) else genomes.take(tried)
-            result = evaluate(chosen, task, episodes, threads=self.threads, **task.scoring)
+            result = evaluate(chosen, task, episodes, threads=self.threads, workers=self.workers, **task.scoring)
             objectives[tried] = task.objectives(names, result, episodes)
             steps[tried] = result.lengths.sum(axis=1)
         return objectives, steps

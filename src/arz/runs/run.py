@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.assess import Assessment, assess
-from arz.evaluate import TEST_SEED
+from arz.evaluate import TEST_SEED, Workers
 from arz.interpreter import available_threads
 from arz.native import core
 from arz.network import Network
@@ -265,16 +265,18 @@ class Run:
         self,
         *,
         threads: int | None = None,
+        workers: Workers | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
     ) -> str:
         """Evolves until the budget is spent or the target reached; goes on where it stopped.
 
-        The result does not depend on the threads, nor on how often the run was interrupted.
+        The result does not depend on threads or workers, nor on how often the run was interrupted.
 
         Args:
             threads: how many to use, all by default.
+            workers: who evaluates policies, in place of threads; see `arz.RayWorkers`.
             on_progress: called now and then.
             should_stop: asked between batches; when it says yes, the run is saved and can go on later.
             checkpoint_seconds: how often to save.
@@ -290,8 +292,10 @@ class Run:
         self._store.lock()
         used = available_threads() if threads is None else threads
         if isinstance(self.config.search, PpoSettings):
+            if workers is not None:
+                raise RunError("PPO learns in one process: workers are for the other searches")
             return learn(self._store, self.config, self.seed, self.budget, self.target, used, on_progress, should_stop)
-        session = Session(self._store, self.config, self.seed, self.budget, self.target, used, self.start)
+        session = Session(self._store, self.config, self.seed, self.budget, self.target, used, self.start, workers)
         saved = time.monotonic()
         while True:
             reason = session.reason_to_end() or ("stopped" if should_stop is not None and should_stop() else "")
@@ -313,7 +317,13 @@ class Run:
         return self._store.rows("tests")
 
     def test(
-        self, *, episodes: int = 100, seed: int = TEST_SEED, threads: int | None = None, **variant: Any
+        self,
+        *,
+        episodes: int = 100,
+        seed: int = TEST_SEED,
+        threads: int | None = None,
+        workers: Workers | None = None,
+        **variant: Any,
     ) -> list[Assessment]:
         """Tests the champion as `arz.assess` does, and stores the results if it can.
 
@@ -321,10 +331,11 @@ class Run:
             episodes: how many of each.
             seed: which; the same ones for every program.
             threads: how many to use, all by default.
+            workers: who does it, in place of threads.
             **variant: fields of the task that shall differ from the run's.
         """
         task = replace(self.config.task, **variant)
-        results = assess(self.champion, task, episodes=episodes, seed=seed, threads=threads)
+        results = assess(self.champion, task, episodes=episodes, seed=seed, threads=threads, workers=workers)
         number = self.champions[-1]["number"]
         rows = [
             {

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.evaluate import Workers
 from arz.native import core
 from arz.network import Network, NetworkBatch
 from arz.program import Batch, Program
@@ -52,12 +53,13 @@ class Session:
         target: float,
         threads: int,
         start: Program | Network | None = None,
+        workers: Workers | None = None,
     ) -> None:
         self._store = store
         self._budget, self._target = budget, target
         self._config, self._names = config, config.variation.names
         limit = config.limits.lineage
-        self._search = _search(config, seed, threads, start)
+        self._search = _search(config, seed, threads, start, workers)
         self._fronts: list[dict[str, Any]] = []
         self._metrics: list[dict[str, Any]] = []
         self._champions: list[dict[str, Any]] = []
@@ -180,9 +182,11 @@ class Session:
             raise self._store.damage("its checkpoint contradicts itself")
 
 
-def _search(config: Config, seed: int, threads: int, start: Program | Network | None) -> Evolution[Any]:
+def _search(
+    config: Config, seed: int, threads: int, start: Program | Network | None, workers: Workers | None
+) -> Evolution[Any]:
     """The search that a configuration asks for."""
-    problem: Any = _network_problem(config, threads) or _program_problem(config, threads)
+    problem: Any = _network_problem(config, threads, workers) or _program_problem(config, threads, workers)
     begin: Batch | NetworkBatch | None = None
     if start is not None:
         begin = NetworkBatch.pack([start]) if isinstance(start, Network) else Batch.pack([start])
@@ -191,7 +195,7 @@ def _search(config: Config, seed: int, threads: int, start: Program | Network | 
     return made
 
 
-def _program_problem(config: Config, threads: int) -> ProgramProblem:
+def _program_problem(config: Config, threads: int, workers: Workers | None) -> ProgramProblem:
     return ProgramProblem(
         config.registers,
         config.variation,
@@ -202,10 +206,11 @@ def _program_problem(config: Config, threads: int) -> ProgramProblem:
         config.fitness.warm_up_objectives,
         config.fitness.mutations,
         config.fitness.sighted,
+        workers,
     )
 
 
-def _network_problem(config: Config, threads: int) -> NetworkProblem | None:
+def _network_problem(config: Config, threads: int, workers: Workers | None) -> NetworkProblem | None:
     if config.architecture is None:
         return None
     fitness = config.fitness
@@ -216,6 +221,7 @@ def _network_problem(config: Config, threads: int) -> NetworkProblem | None:
         fitness.objectives,
         fitness.warm_up_objectives,
         config.variation.sigma,
+        workers,
     )
 
 

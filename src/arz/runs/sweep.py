@@ -16,6 +16,7 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
+from arz.evaluate import Workers
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
@@ -127,10 +128,11 @@ class Sweep:
         self,
         *,
         jobs: int = 1,
+        workers: Workers | None = None,
         on_done: Callable[[Tried], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> list[Tried]:
-        """Tries all points that were not tried yet, some at a time, one thread each.
+        """Tries all points that were not tried yet, some at a time, one thread each, or by workers.
 
         Raises:
             ValueError: PPO shall do several at a time: its runs share torch's random numbers.
@@ -144,7 +146,7 @@ class Sweep:
             if should_stop():
                 return
             folder = self.folder_of(number)
-            score = make_run(self.config(point), self.seed, folder, self.preset, should_stop)
+            score = make_run(self.config(point), self.seed, folder, self.preset, should_stop, workers=workers)
             if score is None:
                 return
             with guard:
@@ -169,6 +171,7 @@ class Sweep:
         repeats: int,
         *,
         jobs: int = 1,
+        workers: Workers | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[int, float, Path]]:
         """Runs a point with other seeds: seed, score and folder of each that is finished."""
@@ -177,7 +180,8 @@ class Sweep:
 
         def attempt(seed: int) -> tuple[int, float | None, Path]:
             folder = self.folder / f"best-{seed:03}"
-            return seed, make_run(self.config(settings), seed, folder, self.preset, should_stop), folder
+            score = make_run(self.config(settings), seed, folder, self.preset, should_stop, workers=workers)
+            return seed, score, folder
 
         with ThreadPoolExecutor(jobs) as pool:
             for seed, score, folder in pool.map(attempt, seeds):
@@ -197,9 +201,13 @@ def make_run(
     should_stop: Callable[[], bool],
     *,
     start: Program | None = None,
+    workers: Workers | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> float | None:
-    """Makes a run, or goes on with it, on one thread; its champion's selection score, None if it was stopped.
+    """Makes a run, or goes on with it, on one thread or by workers.
+
+    Returns:
+        Its champion's selection score, None if it was stopped.
 
     Raises:
         ValueError: the folder has another run in it.
@@ -212,8 +220,10 @@ def make_run(
         if run.config != config or run.seed != seed or run.start != start:
             raise ValueError(f"{folder} is a run with other settings: choose another folder")
         is_done = run.facts["status"] in ENDS
-        if not is_done and run.evolve(threads=1, should_stop=should_stop, on_progress=on_progress) == "stopped":
-            return None
+        if not is_done:
+            ended = run.evolve(threads=1, workers=workers, should_stop=should_stop, on_progress=on_progress)
+            if ended == "stopped":
+                return None
         champions = run.champions
         return float(champions[-1]["score"]) if champions else -math.inf
 

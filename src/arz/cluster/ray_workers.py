@@ -1,0 +1,158 @@
+"""Workers on a Ray cluster: one actor for each CPU, which holds the native evaluator."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError
+from arz.cluster.packing import Packed
+from arz.cluster.worker import Worker
+from arz.interpreter import available_threads
+
+STORE_BYTES = 256 * 2**20
+"""What a cluster that is started here keeps for what travels."""
+KNOCK_SECONDS = 10.0
+"""A cluster answers within this time."""
+
+
+class RayWorkers(Crew):
+    """Workers of a Ray cluster: `arz.evolve("quadruped", workers=RayWorkers("auto"))`.
+
+    They come and go with the machines of the cluster. Close it, or use it in a `with` statement.
+
+    Args:
+        address: of the cluster: `auto`, or HOST:PORT. Without one Ray is started here, with a worker for each core.
+        time_limit: seconds after which a worker that is silent is given up.
+        on_note: is told, in a sentence, when workers are lost or refused.
+
+    Raises:
+        WorkerError: Ray is not installed, the cluster is not there, or has no workers that can be used.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        time_limit: float = TIME_LIMIT,
+        on_note: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        super().__init__(RayCluster(address), time_limit=time_limit, on_note=on_note)
+
+
+class RayCluster:
+    """Where Ray runs."""
+
+    def __init__(self, address: str | None) -> None:
+        try:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+            import ray
+            from ray import exceptions
+        except ImportError:
+            raise WorkerError("--backend ray needs an extra: pip install 'arz[ray]'") from None
+        self._ray: Any = ray
+        self._lost = (
+            exceptions.RayActorError,
+            exceptions.WorkerCrashedError,
+            exceptions.NodeDiedError,
+            exceptions.ObjectLostError,
+            exceptions.OutOfMemoryError,
+            exceptions.RaySystemError,
+        )
+        self._task_error = exceptions.RayTaskError
+        self._is_ours = not ray.is_initialized()
+        if self._is_ours:
+            self._begin(address)
+        self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+
+    def _begin(self, address: str | None) -> None:
+        if address not in (None, "auto", "local"):
+            _knock(str(address))
+        here: dict[str, Any] = {}
+        if address is None and "RAY_ADDRESS" not in os.environ:
+            here = {"num_cpus": available_threads(), "include_dashboard": False, "object_store_memory": STORE_BYTES}
+        try:
+            self._ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            where = f"at {address}" if address else "here"
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise WorkerError(f"there is no Ray cluster {where}: {reason}") from None
+
+    def places(self) -> int:
+        """How many CPUs the cluster has now."""
+        return int(self._ray.cluster_resources().get("CPU", 0))
+
+    def hire(self) -> RayHand:
+        """One more actor; it comes when a CPU is free."""
+        return RayHand(self, self._actor.remote())
+
+    def close(self) -> None:
+        """Leaves the cluster; ends it, if it was started here."""
+        if self._is_ours:
+            self._ray.shutdown()
+
+    def end(self, actor: Any) -> None:
+        """Ends an actor."""
+        self._ray.kill(actor)
+
+    def result(self, reference: Any) -> Future[Any]:
+        """What a call will give; a `LostError` if the worker is lost, and else what was raised there."""
+        outer: Future[Any] = Future()
+
+        def pass_on(inner: Future[Any]) -> None:
+            error = inner.exception()
+            if isinstance(error, self._task_error):
+                outer.set_exception(error.cause if isinstance(error.cause, Exception) else error)
+            elif isinstance(error, self._lost):
+                outer.set_exception(LostError(str(error).strip().splitlines()[0]))
+            elif error is not None:
+                outer.set_exception(error)
+            else:
+                outer.set_result(inner.result())
+
+        reference.future().add_done_callback(pass_on)
+        return outer
+
+
+def _knock(address: str) -> None:
+    """Makes sure that somebody is there: Ray itself would try for minutes.
+
+    Raises:
+        WorkerError: nobody is.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        raise WorkerError(f"the address of a cluster is auto or HOST:PORT, not {address}")
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise WorkerError(f"there is no Ray cluster at {address}: {error}") from None
+
+
+class RayHand:
+    """An actor."""
+
+    def __init__(self, cluster: RayCluster, actor: Any) -> None:
+        self._cluster, self._actor = cluster, actor
+
+    def about(self) -> Future[dict[str, str]]:
+        """What it says of itself."""
+        return self._cluster.result(self._actor.about.remote())
+
+    def evaluate(
+        self, policies: Packed, task: Packed, episodes: NDArray[np.uint64], options: dict[str, Any], /
+    ) -> Future[tuple[list[Any], float]]:
+        """What `Worker.evaluate` gives."""
+        return self._cluster.result(self._actor.evaluate.remote(policies, task, episodes, options))
+
+    def dismiss(self) -> None:
+        """Ends it."""
+        self._cluster.end(self._actor)

@@ -1,0 +1,71 @@
+"""How a batch of policies is shared out among workers: pure arithmetic, so that it can also be simulated.
+
+Nobody knows beforehand how long a policy takes: one that falls at once costs a hundredth of one that walks to the end.
+So shares are large at first and small at the end (guided self-scheduling): whoever is done takes the next. No share is
+so small that handing it over costs more than a few per cent of its time, or so large that its loss would hurt.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+
+LEAST_SECONDS, MOST_SECONDS = 0.1, 10.0
+"""A share should take about as long as the first, or longer, and not longer than the second."""
+ROUNDS = 2
+"""If all shares were of the size that is next, each worker would get so many of them."""
+DEPTH = 2
+"""Shares that a worker has at a time: one to work on, and one that waits, so that the worker need not."""
+
+
+def share_size(left: int, workers: int, seconds_each: float) -> int:
+    """How many of the policies that are left the next worker gets.
+
+    Args:
+        left: how many nobody has yet; at least one.
+        workers: how many share them.
+        seconds_each: about how long one takes; 0 if nobody knows: then one is tried.
+    """
+    if seconds_each <= 0:
+        return 1
+    fair = math.ceil(left / (ROUNDS * max(workers, 1)))
+    least, most = math.ceil(LEAST_SECONDS / seconds_each), max(1, int(MOST_SECONDS / seconds_each))
+    return min(left, max(min(fair, most), least))
+
+
+class Pace:
+    """About how long a policy takes, learned from shares that are done: recent ones count most."""
+
+    MEMORY = 0.9
+
+    def __init__(self) -> None:
+        self._seconds, self._policies = 0.0, 0.0
+
+    def add(self, seconds: float, policies: int) -> None:
+        """A share is done."""
+        self._seconds = self.MEMORY * self._seconds + seconds
+        self._policies = self.MEMORY * self._policies + policies
+
+    @property
+    def seconds_each(self) -> float:
+        """0 if nothing is known yet."""
+        return self._seconds / self._policies if self._policies else 0.0
+
+
+def simulate(seconds: Sequence[float], workers: int, overhead: float) -> float:
+    """How long workers take for a batch, if each share costs the time of its policies and an overhead.
+
+    Args:
+        seconds: what each policy takes, in their order.
+        workers: how many there are.
+        overhead: seconds for handing over a share and taking its result; what waits at a worker does not hide it.
+    """
+    each = math.fsum(seconds) / max(len(seconds), 1)
+    free, first = [0.0] * workers, 0
+    while first < len(seconds):
+        last = first + share_size(len(seconds) - first, workers, each)
+        begins = heapq.heappop(free)
+        heapq.heappush(free, begins + overhead + math.fsum(seconds[first:last]))
+        first = last
+    return max(free)

@@ -1,0 +1,70 @@
+"""What a worker does: it holds the native evaluator, and evaluates what it is given."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.cluster.packing import Packed, pack_result, unpack_policies, unpack_task
+from arz.evaluate import evaluate, fresh_episodes
+from arz.interpreter import available_threads
+from arz.program import Memory
+from arz.streams import keys
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
+from arz.tasks.task import Task
+from arz.vary import random_programs
+
+PROBES: tuple[Task, ...] = (Cartpole(), Quadruped(steps=100, break_step=50))
+PROBE_POLICIES, PROBE_EPISODES = 64, 4
+
+
+class Worker:
+    """Evaluates policies on one thread."""
+
+    def about(self) -> dict[str, str]:
+        """What must be the same for driver and workers, and where this is."""
+        return {**identity(), "host": platform.node()}
+
+    def evaluate(
+        self, policies: Packed, task: Packed, episodes: NDArray[np.uint64], options: dict[str, Any]
+    ) -> tuple[list[Any], float]:
+        """How policies did, and how many seconds it took."""
+        began = time.perf_counter()
+        found = evaluate(unpack_policies(policies), unpack_task(task), np.array(episodes), threads=1, **options)
+        return pack_result(found), time.perf_counter() - began
+
+
+@cache
+def identity() -> dict[str, str]:
+    """The version of arz, and a digest of what some programs do in some episodes: the bits that must be the same."""
+    digest = hashlib.sha256()
+    for task in PROBES:
+        memory = Memory(task.observations, task.actions)
+        programs = random_programs(memory, keys(0, "identity", np.arange(PROBE_POLICIES)))
+        found = evaluate(programs, task, fresh_episodes(PROBE_EPISODES), threads=available_threads())
+        digest.update(found.returns.tobytes() + found.lengths.tobytes())
+    return {"version": version("arz"), "bits": digest.hexdigest()[:16]}
+
+
+def difference(driver: dict[str, str], worker: dict[str, str]) -> str:
+    """Why a worker cannot work for a driver; nothing if it can."""
+    host = worker.get("host", "?")
+    if driver["version"] != worker["version"]:
+        return (
+            f"the worker on {host} has arz {worker['version']}, and here is {driver['version']}: "
+            "install the same version on all machines"
+        )
+    if driver["bits"] != worker["bits"]:
+        return (
+            f"the worker on {host} has the same version of arz, {worker['version']}, but programs do not do the same "
+            "there as here: install the same build on all machines"
+        )
+    return ""

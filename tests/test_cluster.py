@@ -1,0 +1,387 @@
+"""Workers that come, go, hang and lie, without Ray: the result is that of one thread, bit for bit."""
+
+from __future__ import annotations
+
+import math
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import arz
+from arz.cluster import crew as crews
+from arz.cluster import packing
+from arz.cluster.crew import Crew, LostError, WorkerError
+from arz.cluster.scheduling import DEPTH, LEAST_SECONDS, MOST_SECONDS, Pace, share_size, simulate
+from arz.cluster.worker import Worker, difference, identity
+from arz.evaluate import evaluate, fresh_episodes
+from arz.network import Architecture, NetworkBatch
+from arz.program import Batch, Memory
+from arz.streams import keys
+from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
+from arz.tasks.task import Evaluation, Task
+from arz.vary import Variation, random_programs
+from tests.runs_support import content, small_options
+from tests.runs_support import small as small_cartpole
+from tests.support import examples, same_bits
+from tests.test_quadruped_runs import small as small_quadruped
+
+CARTPOLE, QUADRUPED = Cartpole(steps=100), Quadruped(steps=60, break_step=30)
+EPISODES = fresh_episodes(3)
+
+Behaviour = Callable[[int, int], str]
+"""What the worker of a number does with its n-th share: work, die, hang or raise."""
+
+
+class FakeHand:
+    """A worker in a thread of its own."""
+
+    def __init__(self, cluster: FakeCluster, number: int) -> None:
+        self._cluster, self._number = cluster, number
+        self._pool = ThreadPoolExecutor(1)
+        self._shares, self._is_dead = 0, False
+        self.is_dismissed = threading.Event()
+
+    def about(self) -> Future[dict[str, str]]:
+        return self._pool.submit(self._cluster.say, self._number)
+
+    def evaluate(self, *work: Any) -> Future[tuple[list[Any], float]]:
+        return self._pool.submit(self._evaluate, *work)
+
+    def _evaluate(self, *work: Any) -> tuple[list[Any], float]:
+        how = self._cluster.behave(self._number, self._shares)
+        self._shares += 1
+        if how == "hang":
+            self.is_dismissed.wait(20)
+        self._is_dead |= how in ("die", "hang")
+        if self._is_dead:
+            raise LostError("it died")
+        if how == "raise":
+            raise ValueError("they do not fit")
+        time.sleep(self._cluster.lots.random() * self._cluster.delay)
+        found, _ = Worker().evaluate(*work)
+        return found, 0.01 * len(found[0])
+
+    def dismiss(self) -> None:
+        self.is_dismissed.set()
+        self._pool.shutdown(wait=False)
+
+
+class FakeCluster:
+    """Workers in threads."""
+
+    def __init__(self, places: int = 2, behave: Behaviour = lambda number, share: "work", delay: float = 0.0) -> None:
+        self.room, self.behave, self.delay = places, behave, delay
+        self.lots = random.Random(1)
+        self.hands: list[FakeHand] = []
+        self.is_closed = False
+
+    def say(self, number: int) -> dict[str, str]:
+        return {**identity(), "host": f"host-{number}"}
+
+    def places(self) -> int:
+        return self.room
+
+    def hire(self) -> FakeHand:
+        self.hands.append(FakeHand(self, len(self.hands)))
+        return self.hands[-1]
+
+    def close(self) -> None:
+        assert all(hand.is_dismissed.is_set() for hand in self.hands)
+        self.is_closed = True
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crews, "TICK", 0.01)
+
+
+def assorted(task: Task, count: int = 90) -> Batch:
+    variation = Variation(length=(5, 15), initial_constants=1.0, op_weights={"call": 20.0, "scalar_uniform": 5.0})
+    return random_programs(Memory(task.observations, task.actions), keys(1, "test", np.arange(count)), variation)
+
+
+def networks(task: Task, count: int = 40) -> NetworkBatch:
+    shape = Architecture("lstm", task.observations, task.actions, (3,))
+    return NetworkBatch(shape, np.random.default_rng(1).normal(size=(count, shape.size)))
+
+
+def same(one: Evaluation, other: Evaluation) -> bool:
+    assert (one.distances is None) == (other.distances is None)
+    names = [name for name in packing.PARTS if getattr(one, name) is not None]
+    return all(same_bits(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def check(crew: Crew, task: Task = CARTPOLE, count: int = 90, **options: Any) -> None:
+    policies = assorted(task, count)
+    alone = evaluate(policies, task, EPISODES, threads=1, **options)
+    assert same(evaluate(policies, task, EPISODES, workers=crew, **options), alone)
+
+
+# ---- what travels ----
+
+
+@pytest.mark.parametrize("task", [CARTPOLE, QUADRUPED, AnyEnvironment("Pendulum-v1", {"g": 9.0}, steps=20).settled()])
+def test_policies_and_tasks_travel(task: Task) -> None:
+    assert packing.unpack_task(packing.pack_task(task)) == task
+    policies = assorted(task, 7)
+    arrived = packing.unpack_policies(packing.pack_policies(policies, 2, 5))
+    assert isinstance(arrived, Batch)
+    assert [str(each) for each in arrived.unpack()] == [str(policies[which]) for which in (2, 3, 4)]
+
+
+def test_networks_travel() -> None:
+    arrived = packing.unpack_policies(packing.pack_policies(networks(CARTPOLE, 7), 2, 5))
+    assert isinstance(arrived, NetworkBatch)
+    assert same_bits(arrived.numbers, networks(CARTPOLE, 7).numbers[2:5])
+    assert arrived.architecture == networks(CARTPOLE, 7).architecture
+
+
+# ---- the same bits ----
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_workers_find_what_one_thread_finds(workers: int) -> None:
+    with Crew(FakeCluster(workers, delay=0.01)) as crew:
+        check(crew)
+        check(crew, QUADRUPED)
+        check(crew, QUADRUPED, stops_idle=True)
+        check(crew, CARTPOLE, 1)
+
+
+@pytest.mark.parametrize("task", [CARTPOLE, QUADRUPED], ids=["cartpole", "quadruped"])
+def test_networks_see_the_same(task: Task) -> None:
+    alone = evaluate(networks(task), task, EPISODES, threads=1)
+    with Crew(FakeCluster(3)) as crew:
+        assert same(evaluate(networks(task), task, EPISODES, workers=crew), alone)
+
+
+def test_no_policies_are_no_work() -> None:
+    with Crew(FakeCluster()) as crew:
+        check(crew, CARTPOLE, 0)
+
+
+def test_several_can_ask_at_once() -> None:
+    with Crew(FakeCluster(3, delay=0.01)) as crew, ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit(check, crew, task) for task in (CARTPOLE, QUADRUPED) * 3]:
+            done.result()
+
+
+def lossy(number: int, share: int) -> str:
+    """The first workers die or hang one after the other; later ones do not."""
+    return "work" if number >= 8 or share < number % 3 else ("die", "hang")[number % 2]
+
+
+def test_nothing_is_lost_with_workers() -> None:
+    notes: list[str] = []
+    cluster = FakeCluster(3, lossy, delay=0.01)
+    with Crew(cluster, time_limit=0.05, on_note=notes.append) as crew:
+        check(crew)
+        check(crew, QUADRUPED)
+    assert len(cluster.hands) > 3
+    assert any("is lost (LostError: it died)" in note for note in notes)
+    assert any("silent for" in note for note in notes)
+    assert cluster.is_closed
+
+
+@pytest.mark.parametrize("kind", ["cartpole", "quadruped", "ars"])
+def test_a_run_with_such_workers_is_the_run_of_one_thread(kind: str, tmp_path: Path) -> None:
+    config = {
+        "cartpole": small_cartpole("2000"),
+        "quadruped": small_quadruped("700"),
+        "ars": arz.preset("ars-cartpole", budget="400", steps=100, population=21, top=5, select_every=63),
+    }[kind]
+    arz.evolve(config, folder=tmp_path / "local", threads=1).close()
+    with (
+        Crew(FakeCluster(3, lossy), time_limit=0.2) as crew,
+        arz.evolve(config, folder=tmp_path / "crew", threads=1, workers=crew) as run,
+    ):
+        tests = run.test(episodes=5, workers=crew)
+    with arz.Run.open(tmp_path / "local") as run:
+        for one, other in zip(tests, run.test(episodes=5), strict=True):
+            assert (one.change, one.task) == (other.change, other.task)
+            assert same_bits(one.returns, other.returns)
+    assert content(tmp_path / "local") == content(tmp_path / "crew")
+
+
+# ---- workers come and go ----
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < 20
+        time.sleep(0.01)
+
+
+def test_workers_may_join_and_leave() -> None:
+    cluster = FakeCluster(1)
+    with Crew(cluster) as crew:
+        check(crew)
+        cluster.room = 4
+        wait_for(lambda: crew.count == 4)
+        assert crew.describe() == "4 workers; more are taken as they come"
+        check(crew)
+        cluster.behave = lambda number, share: "die" if number < 3 else "work"
+        cluster.room = 1
+        check(crew)
+        check(crew)
+        wait_for(lambda: len(cluster.hands) == 4 and crew.count <= 2)
+
+
+def test_while_there_is_nobody_it_waits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crews, "REMINDER", 0.05)
+    notes: list[str] = []
+    cluster = FakeCluster(1, lambda number, share: "die" if number == 0 else "work")
+
+    def add(note: str) -> None:
+        notes.append(note)
+        if "is lost" in note:
+            cluster.room = 0
+        if note.startswith("There are no workers at the moment"):
+            cluster.room = 2
+
+    with Crew(cluster, on_note=add) as crew:
+        check(crew)
+    assert any("no workers" in note for note in notes)
+
+
+def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mixed(FakeCluster):
+        def say(self, number: int) -> dict[str, str]:
+            return {**super().say(number), **odd.get(number, {})}
+
+    notes: list[str] = []
+    odd = {0: {"version": "9.9"}}
+    with Crew(Mixed(2), on_note=notes.append) as crew:
+        wait_for(lambda: bool(notes) and crew.count == 1)
+        check(crew)
+    assert notes == [
+        f"Refused: the worker on host-0 has arz 9.9, and here is {arz.__version__}: install the same version on all machines."
+    ]
+    odd = {0: {"version": "9.9"}, 1: {"bits": "other"}}
+    with pytest.raises(WorkerError, match=r"on host-[01] has .*install the same"):
+        Crew(Mixed(2))
+    assert difference(identity(), identity()) == ""
+
+
+def test_workers_that_cannot_start_are_not_hired_for_ever() -> None:
+    class Broken(FakeCluster):
+        def say(self, number: int) -> dict[str, str]:
+            raise LostError("The actor died.\nModuleNotFoundError: No module named 'arz'")
+
+    cluster = Broken(2)
+    with pytest.raises(
+        WorkerError, match=r"do not start: .*No module named 'arz'. Is arz installed on every machine\?"
+    ):
+        Crew(cluster)
+    assert cluster.is_closed
+    assert len(cluster.hands) <= 2 * crews.BIRTHS
+
+
+def test_a_cluster_without_room_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crews, "START_LIMIT", 0.1)
+    with pytest.raises(WorkerError, match="no worker came within"):
+        Crew(FakeCluster(0))
+
+
+def test_work_that_kills_every_worker_is_given_up() -> None:
+    cluster = FakeCluster(2, lambda number, share: "die")
+    with (
+        Crew(cluster) as crew,
+        pytest.raises(WorkerError, match="5 workers were lost, each while it evaluated the same"),
+    ):
+        check(crew)
+
+
+def test_errors_arrive() -> None:
+    with Crew(FakeCluster(2, lambda number, share: "raise")) as crew, pytest.raises(ValueError, match="do not fit"):
+        check(crew)
+    with Crew(FakeCluster(2)) as crew:
+        with pytest.raises(ValueError, match="37"):
+            evaluate(assorted(CARTPOLE), QUADRUPED, EPISODES, workers=crew)
+        check(crew)
+
+
+def test_who_waits_is_told_when_workers_are_dismissed() -> None:
+    cluster = FakeCluster(1, lambda number, share: "hang")
+    crew = Crew(cluster)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(check, crew)
+        wait_for(lambda: bool(cluster.hands and cluster.hands[0]._shares))
+        crew.close()
+        crew.close()
+        with pytest.raises(WorkerError, match="dismissed"):
+            asked.result(10)
+    with pytest.raises(WorkerError, match="dismissed"):
+        check(crew)
+
+
+def test_a_time_limit_is_a_time() -> None:
+    for odd in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="above 0"):
+            Crew(FakeCluster(), time_limit=odd)
+
+
+# ---- shares ----
+
+
+@examples(200)
+@given(st.integers(1, 10_000), st.integers(1, 2000), st.floats(1e-6, 100))
+def test_shares_are_neither_too_small_nor_too_large(left: int, workers: int, each: float) -> None:
+    size = share_size(left, workers, each)
+    assert 1 <= size <= left
+    assert size == left or size == 1 or size * each >= LEAST_SECONDS
+    assert size == 1 or size * each <= max(MOST_SECONDS, LEAST_SECONDS + each)
+    assert size <= max(math.ceil(left / workers), math.ceil(LEAST_SECONDS / each))
+
+
+def test_unknown_work_is_tried_first() -> None:
+    assert share_size(1000, 4, Pace().seconds_each) == 1
+    pace = Pace()
+    pace.add(2.0, 4)
+    assert pace.seconds_each == pytest.approx(0.5)
+    pace.add(200.0, 4)
+    assert 0.5 < pace.seconds_each < 50.0
+
+
+@examples(50)
+@given(st.lists(st.floats(0, 10), min_size=1, max_size=300), st.integers(1, 50), st.floats(0, 0.1))
+def test_a_simulated_batch_takes_as_long_as_it_must(seconds: list[float], workers: int, overhead: float) -> None:
+    took = simulate(seconds, workers, overhead)
+    assert took >= max(math.fsum(seconds) / workers, max(seconds)) - 1e-9
+    assert took <= math.fsum(seconds) + overhead * len(seconds) + 1e-9
+    assert DEPTH >= 2
+
+
+# ---- local use ----
+
+
+def test_local_use_never_imports_ray(tmp_path: Path) -> None:
+    script = (
+        "import sys, arz, arz.cli\n"
+        "assert arz.cli.main(['evolve', 'cartpole', '--quiet', '--output', *sys.argv[1:]]) == 0\n"
+        "assert arz.cli.main(['test', sys.argv[1], '--episodes', '2']) == 0\n"
+        "assert 'ray' not in sys.modules, 'Ray was imported'\n"
+    )
+    words = [str(tmp_path / "run"), *small_options("1000")]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("option", ["--address=auto", "--worker-timeout=5"])
+def test_options_of_ray_are_for_ray(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert arz.cli.main(["test", "examples/paper_cartpole.arz", option]) == 2
+    assert f"{option.split('=')[0]} is for --backend ray" in capsys.readouterr().err

@@ -1,0 +1,138 @@
+"""A real Ray cluster of several nodes, here: nodes are killed, drivers too, and nothing changes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arz
+from arz.cluster.crew import WorkerError
+from arz.evaluate import evaluate, fresh_episodes
+from arz.native import core
+from arz.program import Batch
+from tests.runs_support import ARZ, content
+from tests.test_cluster import assorted, same
+from tests.test_quadruped_runs import small_options
+
+pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own
+]
+NICENESS = "RAY_worker_niceness"
+"""Workers are nice to others, unless this says how much; here others are tests."""
+TASK = arz.Quadruped(steps=200, break_step=100)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head that does no work, and two nodes of one CPU each."""
+    os.environ[NICENESS] = "0"
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    store = 80 * 2**20
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": store})
+    for _ in range(2):
+        made.add_node(num_cpus=1, object_store_memory=store)
+    yield made
+    made.shutdown()
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.1)
+
+
+def test_a_node_may_die_and_another_join(cluster: Any) -> None:
+    """Programs are evaluated on two nodes, one of them is killed meanwhile, and another comes."""
+    policies, episodes = assorted(TASK, 300), fresh_episodes(8)
+    alone = evaluate(policies, TASK, episodes, threads=1)
+    notes: list[str] = []
+    with arz.RayWorkers(cluster.address, on_note=notes.append) as workers:
+        wait_for(lambda: workers.count == 2)
+        assert same(evaluate(policies, TASK, episodes, workers=workers), alone)
+        node = sorted(cluster.worker_nodes, key=id)[0]
+        killer = threading.Timer(0.5, lambda: cluster.remove_node(node, allow_graceful=False))
+        killer.start()
+        found = [evaluate(policies, TASK, episodes, workers=workers)]
+        killer.join()
+        while not notes and len(found) < 100:
+            found.append(evaluate(policies, TASK, episodes, workers=workers))
+        assert all(same(each, alone) for each in found)
+        assert any("is lost" in note for note in notes), notes
+        cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+        wait_for(lambda: workers.count == 2)
+        assert same(evaluate(policies, TASK, episodes, workers=workers), alone)
+
+
+def test_a_run_on_a_cluster_that_loses_a_node_and_its_driver(cluster: Any, tmp_path: Path) -> None:
+    """The whole way: arz evolve --backend ray, a node killed, the driver killed, arz resume; as if on one thread."""
+    there, folder = ["--backend", "ray", "--address", cluster.address], tmp_path / "ray"
+    words = [ARZ, "evolve", "quadruped", *small_options("4000"), "--no-test", "--output"]
+    subprocess.run([*words, str(tmp_path / "local"), "--quiet"], check=True, capture_output=True)
+    driver = subprocess.Popen([*words, str(folder), "--save-every", "0", *there], stderr=subprocess.PIPE, text=True)
+
+    def evaluations() -> int:
+        if not (folder / "run.sqlite").exists():
+            return 0
+        with arz.Run.open(folder) as run:
+            return run.counters.evaluations
+
+    wait_for(lambda: evaluations() > 500)
+    cluster.remove_node(sorted(cluster.worker_nodes, key=id)[0], allow_graceful=False)
+    before = evaluations()
+    wait_for(lambda: evaluations() > before + 200)
+    driver.send_signal(signal.SIGKILL)
+    _, said = driver.communicate()
+    assert "1 worker" in said or "2 workers" in said
+    cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+    with arz.Run.open(folder) as run:
+        assert run.facts["status"] == "running"
+    subprocess.run([ARZ, "resume", str(folder), "--quiet", "--no-test", *there], check=True, capture_output=True)
+    assert content(folder) == content(tmp_path / "local")
+
+
+def test_commands_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
+    """Test, sweep and train give what they give here."""
+    there = ["--backend", "ray", "--address", cluster.address]
+
+    def said(*words: str) -> str:
+        return subprocess.run([ARZ, *words], check=True, capture_output=True, text=True).stdout
+
+    test = ["test", "examples/paper_cartpole.arz", "--episodes", "20", "--json"]
+    assert said(*test, *there) == said(*test)
+    training = ["train", "ars", "--policy", "mlp", "--budget", "500", "--steps", "100", "--quiet", "--no-test"]
+    for name, more in (("local", []), ("ray", there)):
+        said(*training, "--output", str(tmp_path / f"train-{name}"), *more)
+    assert content(tmp_path / "train-local") == content(tmp_path / "train-ray")
+
+
+def test_no_cluster_is_a_sentence() -> None:
+    with pytest.raises(WorkerError, match=r"there is no Ray cluster at 127\.0\.0\.1:1: "):
+        arz.RayWorkers("127.0.0.1:1")
+    for odd in ("somewhere", "127.0.0.1", "127.0.0.1:port"):
+        with pytest.raises(WorkerError, match="auto or HOST:PORT"):
+            arz.RayWorkers(odd)
+
+
+def test_numbers_arrive_as_they_were(cluster: Any) -> None:
+    """Also the smallest and the largest, and zeros with a sign."""
+    policies, episodes = assorted(TASK, 40), fresh_episodes(2)
+    odd = policies.core.arrays()[3].copy()
+    for which, number in enumerate((-0.0, 5e-324, -1.7e308)):
+        odd[which::3] = number
+    strange = Batch(policies.memory, core.batch(policies.memory.native, *policies.core.arrays()[:3], odd))
+    alone = evaluate(strange, TASK, episodes, threads=1)
+    with arz.RayWorkers(cluster.address) as workers:
+        assert same(evaluate(strange, TASK, episodes, workers=workers), alone)
