@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from arz import Batch, Memory, Program, Variation, crossover, effective, execute, execute_batch, mutate, random_programs
 from arz.native import core, load
 from arz.streams import keys
-from bench import baselines, environments, quadruped, search
+from bench import baselines, cluster, environments, quadruped, search
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -239,6 +239,7 @@ def main() -> None:
         "quadruped": quadruped.quadruped,
         "baselines": baselines.baselines,
         "environments": environments.environments,
+        "cluster": cluster.cluster,
     }
     if sys.argv[1:]:
         for name in sys.argv[1:]:

@@ -30,7 +30,8 @@ def share_size(left: int, workers: int, seconds_each: float) -> int:
     if seconds_each <= 0:
         return 1
     fair = math.ceil(left / (ROUNDS * max(workers, 1)))
-    least, most = math.ceil(LEAST_SECONDS / seconds_each), max(1, int(MOST_SECONDS / seconds_each))
+    each = max(seconds_each, 1e-9)
+    least, most = math.ceil(LEAST_SECONDS / each), max(1, int(MOST_SECONDS / each))
     return min(left, max(min(fair, most), least))
 
 
@@ -53,19 +54,21 @@ class Pace:
         return self._seconds / self._policies if self._policies else 0.0
 
 
-def simulate(seconds: Sequence[float], workers: int, overhead: float) -> float:
-    """How long workers take for a batch, if each share costs the time of its policies and an overhead.
+def simulate(seconds: Sequence[float], workers: int, overhead: float = 0.0, driver: float = 0.0) -> float:
+    """How long a batch would take, with shares as here.
 
     Args:
         seconds: what each policy takes, in their order.
         workers: how many there are.
-        overhead: seconds for handing over a share and taking its result; what waits at a worker does not hide it.
+        overhead: seconds that a share takes beside its policies. Shares that wait at a worker hide it in part; here
+            nothing does.
+        driver: seconds of the driver for each share; it does one after the other.
     """
     each = math.fsum(seconds) / max(len(seconds), 1)
-    free, first = [0.0] * workers, 0
+    free, first, handed = [0.0] * workers, 0, 0.0
     while first < len(seconds):
         last = first + share_size(len(seconds) - first, workers, each)
-        begins = heapq.heappop(free)
-        heapq.heappush(free, begins + overhead + math.fsum(seconds[first:last]))
+        handed = max(handed, heapq.heappop(free)) + driver
+        heapq.heappush(free, handed + overhead + math.fsum(seconds[first:last]))
         first = last
     return max(free)
