@@ -191,7 +191,7 @@ def test_nothing_is_lost_with_workers() -> None:
         check(crew)
         check(crew, QUADRUPED)
     assert len(cluster.hands) > 3
-    assert any("is lost (LostError: it died)" in note for note in notes)
+    assert any("is lost (it died)" in note for note in notes)
     assert any("silent for" in note for note in notes)
     assert cluster.is_closed
 

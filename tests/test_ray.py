@@ -118,6 +118,14 @@ def test_commands_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
     assert content(tmp_path / "train-local") == content(tmp_path / "train-ray")
 
 
+def test_the_example_is_what_ray_wants() -> None:
+    yaml = pytest.importorskip("yaml")
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    example = Path(__file__).parent.parent / "examples" / "cluster.yaml"
+    validate_config(prepare_config(yaml.safe_load(example.read_text())))
+
+
 def test_no_cluster_is_a_sentence() -> None:
     with pytest.raises(WorkerError, match=r"there is no Ray cluster at 127\.0\.0\.1:1: "):
         arz.RayWorkers("127.0.0.1:1")

@@ -53,8 +53,9 @@ def assess(
     def tested(variant: Task) -> Evaluation:
         return evaluate(policy, variant, keys, threads=threads, workers=workers)
 
-    with ThreadPoolExecutor(1 if workers is None else max(len(suite), 1)) as pool:  # workers do all tests at once
-        evaluations = list(pool.map(tested, suite.values()))
+    with ThreadPoolExecutor(max(len(suite), 1)) as pool:  # workers do all tests at once, threads one after the other
+        do_all = map if workers is None else pool.map
+        evaluations = list(do_all(tested, suite.values()))
     results = []
     for (kind, name), found in zip(suite, evaluations, strict=True):
         completed = float(found.share(Status.COMPLETED)[0])

@@ -131,6 +131,8 @@ class _Member:
     number: int
     hand: Hand
     is_ready: bool = False
+    refused: str = ""
+    """Why it is not used."""
     shares: list[_Share] = field(default_factory=list)
     since: float = 0.0
     """When it began with its first share."""
@@ -157,7 +159,6 @@ class Crew:
         self._identity = identity()
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._members: dict[int, _Member] = {}
-        self._refused: dict[int, str] = {}
         self._requests: deque[_Request] = deque()
         self._paces: dict[str, Pace] = {}
         self._numbers = count()
@@ -239,9 +240,8 @@ class Crew:
                     self._look_after()
                     self._looked = time.monotonic()
                 self._share_out()
-        except BaseException as error:
-            self._break(WorkerError(f"workers cannot be used any more: {_line(error)}"))
-            raise
+        except Exception as error:
+            self._break(WorkerError(f"workers cannot be used any more: {_line(error)}"), error)
         finally:
             self._is_closed = True
             for member in self._members.values():
@@ -252,8 +252,9 @@ class Crew:
     def _close(self) -> None:
         self._is_closed = True
 
-    def _break(self, error: WorkerError) -> None:
+    def _break(self, error: WorkerError, cause: Exception | None = None) -> None:
         """Nothing more can be done."""
+        error.__cause__ = cause
         self._broken = self._broken or error
         for request in self._requests:
             request.fail(error)
@@ -312,16 +313,17 @@ class Crew:
             self._has_begun.set()
             return
         if error is None:  # it keeps its place, so that no other is hired there
+            member.refused = why
             self._note(f"Refused: {why}.")
-            self._refused[member.number] = why
+            is_hopeless = all(other.refused for other in self._members.values())
         else:
-            member.hand.dismiss()
             del self._members[member.number]
+            member.hand.dismiss()
             self._failed_births.append(why)
-        is_hopeless = len(self._failed_births) >= BIRTHS or len(self._refused) == len(self._members) > 0
-        if is_hopeless and not any(other.is_ready for other in self._members.values()):
-            told = why if self._refused else f"workers do not start: {why}. Is arz installed on every machine?"
-            self._break(WorkerError(told))
+            is_hopeless = len(self._failed_births) >= BIRTHS
+            why = f"workers do not start: {why}. Is arz installed on every machine?"
+        if is_hopeless and not self._has_begun.is_set():
+            self._break(WorkerError(why))
 
     def _lose(self, member: _Member) -> None:
         """A worker is gone: others take over what it had."""
@@ -379,7 +381,7 @@ class Crew:
             return  # it was given up before
         error = done.exception()
         if isinstance(error, LostError):
-            self._note(f"A worker is lost ({_line(error)}); others take over.")
+            self._note(f"A worker is lost ({error}); others take over.")
             member.hand.dismiss()
             self._lose(member)
             return

@@ -19,6 +19,8 @@ from arz.interpreter import available_threads
 
 STORE_BYTES = 256 * 2**20
 """What a cluster that is started here keeps for what travels."""
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "error"}
+"""Ray says and sends nothing, unless the environment says otherwise."""
 KNOCK_SECONDS = 10.0
 """A cluster answers within this time."""
 
@@ -52,8 +54,8 @@ class RayCluster:
 
     def __init__(self, address: str | None) -> None:
         try:
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+            for name, value in QUIET.items():
+                os.environ.setdefault(name, value)
             import ray
             from ray import exceptions
         except ImportError:
@@ -83,8 +85,13 @@ class RayCluster:
             self._ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"at {address}" if address else "here"
+            if "uthenticat" in f"{error} {error.__cause__}":
+                how = "set RAY_AUTH_MODE=token, and give all machines the token of `ray get-auth-token`"
+                raise WorkerError(f"the Ray cluster {where} asks for a token: {how} (docs/cluster.md)") from None
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise WorkerError(f"there is no Ray cluster {where}: {reason}") from None
+        # Ray tells of machines that die on standard output, which belongs to results; we tell it ourselves.
+        self._ray._private.worker._worker_logs_enabled = False
 
     def places(self) -> int:
         """How many CPUs the cluster has now."""
@@ -112,7 +119,7 @@ class RayCluster:
             if isinstance(error, self._task_error):
                 outer.set_exception(error.cause if isinstance(error.cause, Exception) else error)
             elif isinstance(error, self._lost):
-                outer.set_exception(LostError(str(error).strip().splitlines()[0]))
+                outer.set_exception(LostError(type(error).__name__))
             elif error is not None:
                 outer.set_exception(error)
             else:
