@@ -341,7 +341,7 @@ def test_a_time_limit_is_a_time() -> None:
 @examples(200)
 @given(st.integers(1, 10_000), st.integers(1, 2000), st.floats(1e-6, 100))
 def test_shares_are_neither_too_small_nor_too_large(left: int, workers: int, each: float) -> None:
-    size = share_size(left, workers, each)
+    size = share_size(left, workers, Pace(1e6 * each, 1e6))
     assert 1 <= size <= left
     assert size == left or size == 1 or size * each >= LEAST_SECONDS
     assert size == 1 or size * each <= max(MOST_SECONDS, LEAST_SECONDS + each)
@@ -349,7 +349,10 @@ def test_shares_are_neither_too_small_nor_too_large(left: int, workers: int, eac
 
 
 def test_unknown_work_is_tried_first() -> None:
-    assert share_size(1000, 4, Pace().seconds_each) == 1
+    pace = Pace()
+    assert share_size(1000, 4, pace) == 1
+    pace.add(2e-5, 1)
+    assert share_size(1000, 4, pace) == 4
     pace = Pace()
     pace.add(2.0, 4)
     assert pace.seconds_each == pytest.approx(0.5)

@@ -7,6 +7,7 @@ the result does not depend on who does what, nor on who is first.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -86,7 +87,7 @@ class Cluster(Protocol):
         ...
 
 
-@dataclass
+@dataclass(eq=False)
 class _Request:
     """Policies that somebody wants evaluated."""
 
@@ -111,7 +112,7 @@ class _Request:
         self.is_over.set()
 
 
-@dataclass
+@dataclass(eq=False)
 class _Share:
     """Some policies of a request, which one worker evaluates."""
 
@@ -124,7 +125,7 @@ class _Share:
         return self.last - self.first
 
 
-@dataclass
+@dataclass(eq=False)
 class _Member:
     """A worker, and what it has to do."""
 
@@ -165,6 +166,8 @@ class Crew:
         self._failed_births: list[str] = []
         self._broken: WorkerError | None = None
         self._has_begun, self._is_closed = threading.Event(), False
+        self._ready = 0
+        self._is_news = False  # for those who have nothing to do
         self._looked, self._reminded = -TICK, 0.0
         self._thread = threading.Thread(target=self._run, name="arz workers", daemon=True)
         self._thread.start()
@@ -190,7 +193,7 @@ class Crew:
     @property
     def count(self) -> int:
         """How many workers are there now."""
-        return sum(member.is_ready for member in list(self._members.values()))
+        return self._ready
 
     def describe(self) -> str:
         """The workers in a few words."""
@@ -239,13 +242,15 @@ class Crew:
                 if time.monotonic() - self._looked >= TICK:
                     self._look_after()
                     self._looked = time.monotonic()
-                self._share_out()
+                if self._is_news:
+                    self._share_out()
         except Exception as error:
             self._break(WorkerError(f"workers cannot be used any more: {_line(error)}"), error)
         finally:
             self._is_closed = True
             for member in self._members.values():
-                member.hand.dismiss()
+                with contextlib.suppress(Exception):
+                    member.hand.dismiss()
             self._break(WorkerError("the workers were dismissed"))
             self._cluster.close()
 
@@ -266,6 +271,7 @@ class Crew:
             request.fail(self._broken)
         else:
             self._requests.append(request)
+            self._is_news = True
 
     # ---- workers ----
 
@@ -284,7 +290,7 @@ class Crew:
                 self._note(f"A worker was silent for {now - member.since:.0f} s, and is given up.")
                 member.hand.dismiss()
                 self._lose(member)
-        if self._requests and not any(member.is_ready for member in self._members.values()):
+        if self._requests and not self._ready:
             if now - self._reminded >= REMINDER and self._has_begun.is_set():
                 self._note("There are no workers at the moment; this goes on as soon as one comes.")
                 self._reminded = now
@@ -308,7 +314,8 @@ class Crew:
         error = said.exception()
         why = _line(error) if error is not None else difference(self._identity, said.result())
         if not why:
-            member.is_ready = True
+            member.is_ready = self._is_news = True
+            self._ready += 1
             self._failed_births.clear()
             self._has_begun.set()
             return
@@ -328,6 +335,8 @@ class Crew:
     def _lose(self, member: _Member) -> None:
         """A worker is gone: others take over what it had."""
         del self._members[member.number]
+        self._ready -= 1
+        self._is_news = True
         for share in member.shares:
             share.attempts += share is member.shares[0]
             if share.attempts >= ATTEMPTS:
@@ -342,7 +351,8 @@ class Crew:
     # ---- work ----
 
     def _share_out(self) -> None:
-        """Gives work to those who have not enough, the idle first."""
+        """Gives work to all who have not enough, the idle first."""
+        self._is_news = False
         for depth in range(DEPTH):
             for member in list(self._members.values()):
                 if member.is_ready and len(member.shares) == depth:
@@ -362,7 +372,7 @@ class Crew:
                 return request.again.pop()
             left = len(request.policies) - request.next
             if left:
-                size = share_size(left, self.count, request.pace.seconds_each)
+                size = share_size(left, self._ready, request.pace)
                 request.next += size
                 return _Share(request, request.next - size, request.next)
         return None
@@ -390,13 +400,16 @@ class Crew:
         request = share.request
         if error is not None:
             request.fail(error)
-            return
-        parts, seconds = done.result()
-        request.pace.add(seconds, len(share))
-        request.results[share.first] = parts
-        request.done += len(share)
+        else:
+            parts, seconds = done.result()
+            request.pace.add(seconds, len(share))
+            request.results[share.first] = parts
+            request.done += len(share)
         if request.done == len(request.policies):
             request.is_over.set()
+        following = self._next_share()
+        if following is not None:
+            self._give(member, following)
 
 
 def _line(error: BaseException) -> str:

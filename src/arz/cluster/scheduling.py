@@ -13,26 +13,12 @@ from collections.abc import Sequence
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 10.0
 """A share should take about as long as the first, or longer, and not longer than the second."""
+GROWTH = 4.0
+"""A share is at most so many times as large as what was done before."""
 ROUNDS = 2
 """If all shares were of the size that is next, each worker would get so many of them."""
 DEPTH = 2
 """Shares that a worker has at a time: one to work on, and one that waits, so that the worker need not."""
-
-
-def share_size(left: int, workers: int, seconds_each: float) -> int:
-    """How many of the policies that are left the next worker gets.
-
-    Args:
-        left: how many nobody has yet; at least one.
-        workers: how many share them.
-        seconds_each: about how long one takes; 0 if nobody knows: then one is tried.
-    """
-    if seconds_each <= 0:
-        return 1
-    fair = math.ceil(left / (ROUNDS * max(workers, 1)))
-    each = max(seconds_each, 1e-9)
-    least, most = math.ceil(LEAST_SECONDS / each), max(1, int(MOST_SECONDS / each))
-    return min(left, max(min(fair, most), least))
 
 
 class Pace:
@@ -40,18 +26,33 @@ class Pace:
 
     MEMORY = 0.9
 
-    def __init__(self) -> None:
-        self._seconds, self._policies = 0.0, 0.0
+    def __init__(self, seconds: float = 0.0, policies: float = 0.0) -> None:
+        self.seconds, self.policies = seconds, policies
 
     def add(self, seconds: float, policies: int) -> None:
         """A share is done."""
-        self._seconds = self.MEMORY * self._seconds + seconds
-        self._policies = self.MEMORY * self._policies + policies
+        self.seconds = self.MEMORY * self.seconds + seconds
+        self.policies = self.MEMORY * self.policies + policies
 
     @property
     def seconds_each(self) -> float:
         """0 if nothing is known yet."""
-        return self._seconds / self._policies if self._policies else 0.0
+        return self.seconds / self.policies if self.policies else 0.0
+
+
+def share_size(left: int, workers: int, pace: Pace) -> int:
+    """How many of the policies that are left the next worker gets.
+
+    Args:
+        left: how many nobody has yet; at least one.
+        workers: how many share them.
+        pace: how long policies take. The less is known of it, the smaller a share is: the first is one policy.
+    """
+    each = max(pace.seconds_each, 1e-9)
+    fair = math.ceil(left / (ROUNDS * max(workers, 1)))
+    least, most = math.ceil(LEAST_SECONDS / each), max(1, int(MOST_SECONDS / each))
+    known = max(1, int(GROWTH * pace.policies))
+    return min(left, known, max(min(fair, most), least))
 
 
 def simulate(seconds: Sequence[float], workers: int, overhead: float = 0.0, driver: float = 0.0) -> float:
@@ -64,10 +65,10 @@ def simulate(seconds: Sequence[float], workers: int, overhead: float = 0.0, driv
             nothing does.
         driver: seconds of the driver for each share; it does one after the other.
     """
-    each = math.fsum(seconds) / max(len(seconds), 1)
+    pace = Pace(math.fsum(seconds), len(seconds))
     free, first, handed = [0.0] * workers, 0, 0.0
     while first < len(seconds):
-        last = first + share_size(len(seconds) - first, workers, each)
+        last = first + share_size(len(seconds) - first, workers, pace)
         handed = max(handed, heapq.heappop(free)) + driver
         heapq.heappush(free, handed + overhead + math.fsum(seconds[first:last]))
         first = last
