@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +40,30 @@ BATCHES = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000)
 """Children that are bred from one population: the lag."""
 
 
+@dataclass(frozen=True)
+class Done:
+    """What was evaluated already."""
+
+    found: Evaluation
+
+    def result(self) -> Evaluation:
+        """See `arz.evaluate.Pending`."""
+        return self.found
+
+
 class Stopwatch:
-    """Evaluates on one thread, and remembers how long each policy took: its part of the steps."""
+    """Evaluates on one thread, and remembers how long each policy took: its part of the steps of all.
+
+    As if a step took as long for each: programs with more lines take a little longer than that.
+    """
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
         self.total = 0.0
 
-    def rollout(
+    def submit(
         self, policies: Batch | NetworkBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
-    ) -> Evaluation:
+    ) -> Done:
         """See `arz.evaluate.Workers`."""
         began = time.perf_counter()
         found = task.rollout(policies.core, episodes, 1, **options)
@@ -57,7 +72,7 @@ class Stopwatch:
         self.total += took
         if len(policies) >= 100:  # not the tests of champions
             self.seconds += (took * steps / steps.sum()).tolist()
-        return found
+        return Done(found)
 
 
 def measure() -> None:

@@ -51,11 +51,16 @@ class FakeHand:
     def __init__(self, cluster: FakeCluster, number: int) -> None:
         self._cluster, self._number = cluster, number
         self._pool = ThreadPoolExecutor(1)
-        self._shares, self._is_dead = 0, False
+        self._shares, self.is_dead = 0, False
         self.is_dismissed = threading.Event()
 
     def about(self) -> Future[dict[str, str]]:
-        return self._pool.submit(self._cluster.say, self._number)
+        return self._pool.submit(self._about)
+
+    def _about(self) -> dict[str, str]:
+        if self.is_dead:
+            raise LostError("it died")
+        return self._cluster.say(self._number)
 
     def evaluate(self, *work: Any) -> Future[tuple[list[Any], float]]:
         return self._pool.submit(self._evaluate, *work)
@@ -65,8 +70,8 @@ class FakeHand:
         self._shares += 1
         if how == "hang":
             self.is_dismissed.wait(20)
-        self._is_dead |= how in ("die", "hang")
-        if self._is_dead:
+        self.is_dead |= how in ("die", "hang")
+        if self.is_dead:
             raise LostError("it died")
         if how == "raise":
             raise ValueError("they do not fit")
@@ -264,14 +269,14 @@ def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             return {**super().say(number), **odd.get(number, {})}
 
     notes: list[str] = []
-    odd = {0: {"version": "9.9"}}
+    odd = {0: {"arz": "9.9"}}
     with Crew(Mixed(2), on_note=notes.append) as crew:
         wait_for(lambda: bool(notes) and crew.count == 1)
         check(crew)
     assert notes == [
         f"Refused: the worker on host-0 has arz 9.9, and here is {arz.__version__}: install the same version on all machines."
     ]
-    odd = {0: {"version": "9.9"}, 1: {"bits": "other"}}
+    odd = {0: {"numpy": "9.9"}, 1: {"bits": "other"}}
     with pytest.raises(WorkerError, match=r"on host-[01] has .*install the same"):
         Crew(Mixed(2))
     assert difference(identity(), identity()) == ""
@@ -280,7 +285,7 @@ def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_workers_that_cannot_start_are_not_hired_for_ever() -> None:
     class Broken(FakeCluster):
         def say(self, number: int) -> dict[str, str]:
-            raise LostError("The actor died.\nModuleNotFoundError: No module named 'arz'")
+            raise LostError("ActorDied", "The actor died.\nModuleNotFoundError: No module named 'arz'\n")
 
     cluster = Broken(2)
     with pytest.raises(
@@ -289,6 +294,74 @@ def test_workers_that_cannot_start_are_not_hired_for_ever() -> None:
         Crew(cluster)
     assert cluster.is_closed
     assert len(cluster.hands) <= 2 * crews.BIRTHS
+
+
+def test_a_machine_without_arz_does_not_keep_others_from_working(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Partly(FakeCluster):
+        def say(self, number: int) -> dict[str, str]:
+            if number != 4:
+                raise LostError("ActorDied", "No module named 'arz'")
+            time.sleep(0.1)
+            return super().say(number)
+
+    notes: list[str] = []
+    cluster = Partly(5)
+    with Crew(cluster, on_note=notes.append) as crew:
+        check(crew)
+        time.sleep(0.3)
+        check(crew)
+        assert crew.count == 1
+    assert notes == ["Some workers do not start: No module named 'arz'. Is arz installed on every machine?"]
+    assert len(cluster.hands) < 40
+
+
+@pytest.mark.parametrize(("workers", "policies"), [(8, 1), (32, 2), (32, 90)])
+def test_workers_that_died_while_they_were_idle_cost_nothing(workers: int, policies: int) -> None:
+    cluster = FakeCluster(workers)
+    with Crew(cluster) as crew:
+        wait_for(lambda: crew.count == workers)
+        for hand in cluster.hands[: workers - 1]:
+            hand.is_dead = True
+        cluster.room = 1
+        check(crew, CARTPOLE, policies)
+
+
+def test_a_worker_that_hangs_before_it_begins_is_given_up() -> None:
+    class Stuck(FakeCluster):
+        def say(self, number: int) -> dict[str, str]:
+            if number == 0:
+                time.sleep(1.0)
+            return super().say(number)
+
+    cluster = Stuck(1)
+    with Crew(cluster, time_limit=0.05) as crew:
+        check(crew)
+        assert len(cluster.hands) > 1
+
+
+def test_who_wants_to_stop_does_not_wait_for_workers_that_are_not_there() -> None:
+    cluster = FakeCluster(1, lambda number, share: "die")
+
+    def leave(note: str) -> None:
+        cluster.room = 0
+
+    with Crew(cluster, on_note=leave) as crew:
+        crew.should_stop = lambda: cluster.room == 0
+        with pytest.raises(WorkerError, match="stopped while there were no workers"):
+            check(crew)
+
+
+def test_an_interruption_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> bool:
+        raise KeyboardInterrupt
+
+    cluster = FakeCluster(1, lambda number, share: "hang")
+    with Crew(cluster) as crew:
+        cluster.room, crew.should_stop = 0, interrupt
+        monkeypatch.setattr(crew, "_ready", 0)
+        with pytest.raises(KeyboardInterrupt):
+            check(crew)
+        monkeypatch.setattr(crew, "_ready", 1)
 
 
 def test_a_cluster_without_room_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -22,7 +24,7 @@ from tests.runs_support import ARZ, content
 from tests.test_cluster import assorted, same
 from tests.test_quadruped_runs import small_options
 
-pytest.importorskip("ray")
+ray = pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore"),  # Ray's own
@@ -54,6 +56,21 @@ def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
         time.sleep(0.1)
 
 
+def is_worker(path: Path) -> bool:
+    """Whether this is the command line of one of our actors."""
+    with contextlib.suppress(OSError):
+        return path.read_bytes().startswith(b"ray::Worker")
+    return False
+
+
+def evaluations(folder: Path) -> int:
+    """How far a run is."""
+    if not (folder / "run.sqlite").exists():
+        return 0
+    with arz.Run.open(folder) as run:
+        return run.counters.evaluations
+
+
 def test_a_node_may_die_and_another_join(cluster: Any) -> None:
     """Programs are evaluated on two nodes, one of them is killed meanwhile, and another comes."""
     policies, episodes = assorted(TASK, 300), fresh_episodes(8)
@@ -83,16 +100,10 @@ def test_a_run_on_a_cluster_that_loses_a_node_and_its_driver(cluster: Any, tmp_p
     subprocess.run([*words, str(tmp_path / "local"), "--quiet"], check=True, capture_output=True)
     driver = subprocess.Popen([*words, str(folder), "--save-every", "0", *there], stderr=subprocess.PIPE, text=True)
 
-    def evaluations() -> int:
-        if not (folder / "run.sqlite").exists():
-            return 0
-        with arz.Run.open(folder) as run:
-            return run.counters.evaluations
-
-    wait_for(lambda: evaluations() > 500)
+    wait_for(lambda: evaluations(folder) > 500)
     cluster.remove_node(sorted(cluster.worker_nodes, key=id)[0], allow_graceful=False)
-    before = evaluations()
-    wait_for(lambda: evaluations() > before + 200)
+    before = evaluations(folder)
+    wait_for(lambda: evaluations(folder) > before + 200)
     driver.send_signal(signal.SIGKILL)
     _, said = driver.communicate()
     assert "1 worker" in said or "2 workers" in said
@@ -104,7 +115,7 @@ def test_a_run_on_a_cluster_that_loses_a_node_and_its_driver(cluster: Any, tmp_p
 
 
 def test_commands_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
-    """Test, sweep and train give what they give here."""
+    """They give what they give here."""
     there = ["--backend", "ray", "--address", cluster.address]
 
     def said(*words: str) -> str:
@@ -116,6 +127,60 @@ def test_commands_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
     for name, more in (("local", []), ("ray", there)):
         said(*training, "--output", str(tmp_path / f"train-{name}"), *more)
     assert content(tmp_path / "train-local") == content(tmp_path / "train-ray")
+    grid = ["--grid", "step_size=0.05,0.1", "--policy", "mlp", "--budget", "200", "--steps", "50", "--json"]
+    swept = [
+        json.loads(said("sweep", "ars-cartpole", "--output", str(tmp_path / name), *grid, *more))
+        for name, more in (("sweep-local", []), ("sweep-ray", there))
+    ]
+    assert [row["score"] for row in swept[0]["tried"]] == [row["score"] for row in swept[1]["tried"]]
+
+
+def test_an_item_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
+    there = ["--backend", "ray", "--address", cluster.address]
+    for name, more in (("local", []), ("ray", there)):
+        words = ["reproduce", "nsga2-constraints", "--output", str(tmp_path / name), "--quiet"]
+        subprocess.run([ARZ, *words, *more], check=True, capture_output=True)
+    local, ray = ((tmp_path / name / "smoke/nsga2-constraints/data.csv").read_text() for name in ("local", "ray"))
+    assert local == ray
+
+
+def test_a_node_with_several_workers_may_die_and_json_stays_clean(cluster: Any, tmp_path: Path) -> None:
+    node = cluster.add_node(num_cpus=3, object_store_memory=80 * 2**20)
+    folder = tmp_path / "run"
+    words = [ARZ, "evolve", "quadruped", *small_options("6000"), "--no-test", "--json", "--save-every", "0"]
+    words += ["--backend", "ray", "--address", cluster.address, "--output", str(folder)]
+    driver = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: evaluations(folder) > 500)
+    cluster.remove_node(node, allow_graceful=False)
+    out, err = driver.communicate(timeout=120)
+    assert driver.returncode == 0, err
+    assert json.loads(out)["evaluations"] >= 6000
+    assert "is lost" in err
+
+
+def test_a_worker_that_is_stopped_is_given_up(cluster: Any) -> None:
+    """Its process is there, and does nothing."""
+    policies, episodes = assorted(TASK, 300), fresh_episodes(8)
+    notes: list[str] = []
+    with arz.RayWorkers(cluster.address, time_limit=3, on_note=notes.append) as workers:
+        wait_for(lambda: workers.count == 2)
+        alone = evaluate(policies, TASK, episodes, threads=1)
+        frozen = next(int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if is_worker(path))
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            assert same(evaluate(policies, TASK, episodes, workers=workers), alone)
+            assert any("silent" in note for note in notes)
+        finally:
+            os.kill(frozen, signal.SIGKILL)
+        wait_for(lambda: workers.count == 2)
+
+
+def test_without_an_address_ray_begins_here(cluster: Any) -> None:
+    """Also where a cluster is there."""
+    test = [ARZ, "test", "examples/paper_cartpole.arz", "--episodes", "5", "--json"]
+    done = subprocess.run([*test, "--backend", "ray"], check=True, capture_output=True, text=True)
+    assert done.stdout == subprocess.run(test, check=True, capture_output=True, text=True).stdout
+    assert "on this machine" not in done.stderr
 
 
 def test_the_example_is_what_ray_wants() -> None:
@@ -129,6 +194,9 @@ def test_the_example_is_what_ray_wants() -> None:
 def test_no_cluster_is_a_sentence() -> None:
     with pytest.raises(WorkerError, match=r"there is no Ray cluster at 127\.0\.0\.1:1: "):
         arz.RayWorkers("127.0.0.1:1")
+    with pytest.raises(ValueError, match="above 0"):
+        arz.RayWorkers(time_limit=0)
+    assert not ray.is_initialized()
     for odd in ("somewhere", "127.0.0.1", "127.0.0.1:port"):
         with pytest.raises(WorkerError, match="auto or HOST:PORT"):
             arz.RayWorkers(odd)

@@ -242,7 +242,7 @@ DOORS: dict[str, set[str]] = {
     }
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
     "commands.evolving": {
-        "evaluate",
+        "cluster.ray_workers",
         "analysis",
         "commands.common",
         "network",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.evaluate import TEST_SEED, Status, Workers, evaluate, fresh_episodes
+from arz.evaluate import TEST_SEED, Status, Workers, evaluate, fresh_episodes, submit
 from arz.network import Network
 from arz.program import Program
-from arz.tasks.task import Evaluation, Task
+from arz.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,11 @@ def assess(
     """
     keys = fresh_episodes(episodes, seed)
     suite = {test: variant for test, variant in task.test_suite().items() if change in (None, test[0])}
-
-    def tested(variant: Task) -> Evaluation:
-        return evaluate(policy, variant, keys, threads=threads, workers=workers)
-
-    with ThreadPoolExecutor(max(len(suite), 1)) as pool:  # workers do all tests at once, threads one after the other
-        do_all = map if workers is None else pool.map
-        evaluations = list(do_all(tested, suite.values()))
+    if workers is None:
+        evaluations = [evaluate(policy, variant, keys, threads=threads) for variant in suite.values()]
+    else:
+        asked = [submit(policy, variant, keys, workers) for variant in suite.values()]
+        evaluations = [each.result() for each in asked]
     results = []
     for (kind, name), found in zip(suite, evaluations, strict=True):
         completed = float(found.share(Status.COMPLETED)[0])

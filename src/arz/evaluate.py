@@ -31,18 +31,26 @@ Policies = Batch | NetworkBatch | Sequence[Program] | Sequence[Network] | Progra
 """Programs, or networks of one architecture."""
 
 
+class Pending(Protocol):
+    """What workers are asked to evaluate."""
+
+    def result(self) -> Evaluation:
+        """Waits for it."""
+        ...
+
+
 class Workers(Protocol):
     """Those who evaluate policies elsewhere than on threads of this process."""
 
-    def rollout(
+    def submit(
         self,
         policies: Batch | NetworkBatch,
         task: Task,
         episodes: NDArray[np.uint64],
         options: dict[str, Any],
         /,
-    ) -> Evaluation:
-        """What `task.rollout` gives, bit for bit. Several threads may ask at once."""
+    ) -> Pending:
+        """What `task.rollout` gives, bit for bit, later. Several threads may ask at once."""
         ...
 
 
@@ -68,11 +76,17 @@ def evaluate(
     Raises:
         ValueError: observation or action of the policies do not fit the task.
     """
-    used = available_threads() if threads is None else threads
-    batch = _batch(policies)
     if workers is not None:
-        return workers.rollout(batch, task, as_keys(episodes), options)
-    return task.rollout(batch.core, as_keys(episodes), used, **options)
+        return submit(policies, task, episodes, workers, **options).result()
+    used = available_threads() if threads is None else threads
+    return task.rollout(_batch(policies).core, as_keys(episodes), used, **options)
+
+
+def submit(
+    policies: Policies, task: Task, episodes: Sequence[int] | NDArray[np.uint64], workers: Workers, **options: Any
+) -> Pending:
+    """As `evaluate` by workers, without waiting for it: so that they can be asked for several things at once."""
+    return workers.submit(_batch(policies), task, as_keys(episodes), options)
 
 
 def record(

@@ -8,6 +8,7 @@ the result does not depend on who does what, nor on who is first.
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import threading
 import time
@@ -22,7 +23,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.cluster.packing import Packed, join_results, pack_policies, pack_task
+from arz.cluster.packing import Packed, join_results, pack_policies, pack_result, pack_task
 from arz.cluster.scheduling import DEPTH, Pace, share_size
 from arz.cluster.worker import difference, identity
 from arz.network import NetworkBatch
@@ -41,6 +42,9 @@ ATTEMPTS = 5
 """A share with which so many workers are lost is not tried again."""
 BIRTHS = 3
 """If so many workers end before they begin, and none does begin, none will."""
+MOST_PAUSE = 60.0
+"""After workers that ended before they began no others are hired for a while, at most this long (s)."""
+DISMISSED = "the workers were dismissed"
 REMINDER = 60.0
 """How often to say that there are no workers (s)."""
 
@@ -50,7 +54,13 @@ class WorkerError(ValueError):
 
 
 class LostError(Exception):
-    """A worker is not there any more; nothing is wrong with its work."""
+    """A worker is not there any more; nothing is wrong with its work. The arguments: what happened; details."""
+
+    @property
+    def detail(self) -> str:
+        """The last line that is known."""
+        lines = [line.strip() for line in str(self.args[-1]).splitlines() if line.strip()]
+        return lines[-1] if lines else str(self.args[0])
 
 
 class Hand(Protocol):
@@ -96,6 +106,8 @@ class _Request:
     episodes: NDArray[np.uint64]
     options: dict[str, Any]
     pace: Pace
+    check: Callable[[], None]
+    """Raises an error if there is no sense in waiting."""
     next: int = 0
     """The first that nobody has yet."""
     again: list[_Share] = field(default_factory=list)
@@ -108,8 +120,25 @@ class _Request:
 
     def fail(self, error: BaseException) -> None:
         """It cannot be done."""
-        self.error = error
+        self.error = self.error or error
         self.is_over.set()
+
+    def result(self) -> Evaluation:
+        """Waits for it.
+
+        Raises:
+            WorkerError: workers cannot do it.
+            ValueError: policies and task do not fit.
+        """
+        try:
+            while not self.is_over.wait(TICK):
+                self.check()
+        except BaseException as error:
+            self.fail(error)
+            raise
+        if self.error is not None:
+            raise self.error
+        return join_results([self.results[first] for first in sorted(self.results)])
 
 
 @dataclass(eq=False)
@@ -131,12 +160,13 @@ class _Member:
 
     number: int
     hand: Hand
+    since: float
+    """When it was asked for what it has not answered yet."""
+    has_begun: bool = False
     is_ready: bool = False
     refused: str = ""
     """Why it is not used."""
     shares: list[_Share] = field(default_factory=list)
-    since: float = 0.0
-    """When it began with its first share."""
 
 
 class Crew:
@@ -145,7 +175,10 @@ class Crew:
     Args:
         cluster: where workers are.
         time_limit: seconds after which a worker that is silent is given up.
-        on_note: is told, in a sentence, when workers come, are lost or refused.
+        on_note: is told, in a sentence, when workers are lost or refused.
+
+    Attributes:
+        should_stop: is asked while there is nobody to work: whether to wait no longer.
 
     Raises:
         WorkerError: no worker comes, or those that come cannot be used.
@@ -154,8 +187,8 @@ class Crew:
     def __init__(
         self, cluster: Cluster, *, time_limit: float = TIME_LIMIT, on_note: Callable[[str], None] = lambda text: None
     ) -> None:
-        if not time_limit > 0:
-            raise ValueError(f"the time limit of a worker must be a number of seconds above 0, not {time_limit}")
+        check_time_limit(time_limit)
+        self.should_stop: Callable[[], bool] = lambda: False
         self._cluster, self._time_limit, self._note = cluster, time_limit, on_note
         self._identity = identity()
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -163,7 +196,9 @@ class Crew:
         self._requests: deque[_Request] = deque()
         self._paces: dict[str, Pace] = {}
         self._numbers = count()
-        self._failed_births: list[str] = []
+        self._failed_births = 0
+        self._told: set[str] = set()
+        self._hires_at = 0.0
         self._broken: WorkerError | None = None
         self._has_begun, self._is_closed = threading.Event(), False
         self._ready = 0
@@ -171,12 +206,16 @@ class Crew:
         self._looked, self._reminded = -TICK, 0.0
         self._thread = threading.Thread(target=self._run, name="arz workers", daemon=True)
         self._thread.start()
-        if not self._has_begun.wait(START_LIMIT):
+        try:
+            if not self._has_begun.wait(START_LIMIT):
+                raise WorkerError(
+                    f"no worker came within {START_LIMIT:.0f} s: has the cluster free CPUs? See `ray status`"
+                )
+            if self._broken is not None:
+                raise self._broken
+        except BaseException:
             self.close()
-            raise WorkerError(f"no worker came within {START_LIMIT:.0f} s: has the cluster free CPUs? See `ray status`")
-        if self._broken is not None:
-            self.close()
-            raise self._broken
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -200,43 +239,37 @@ class Crew:
         now = self.count
         return f"{now} worker{'' if now == 1 else 's'}; more are taken as they come"
 
-    def rollout(
+    def submit(
         self, policies: Batch | NetworkBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
-    ) -> Evaluation:
-        """Runs every policy through every episode.
-
-        Raises:
-            WorkerError: workers cannot do it.
-            ValueError: policies and task do not fit.
-        """
-        if not len(policies):
-            return task.rollout(policies.core, episodes, 1, **options)
+    ) -> _Request:
+        """Workers shall run every policy through every episode."""
         packed = pack_task(task)
-        pace = self._paces.setdefault(f"{packed} {len(episodes)} {sorted(options.items())}", Pace())
-        request = _Request(policies, packed, episodes, options, pace)
-        self._events.put(partial(self._on_request, request))
-        try:
-            while not request.is_over.wait(TICK):
-                if not self._thread.is_alive():
-                    raise WorkerError("the workers were dismissed")
-        except BaseException:
-            request.fail(WorkerError("nobody waits for it any more"))
-            raise
-        if request.error is not None:
-            raise request.error
-        return join_results([request.results[first] for first in sorted(request.results)])
+        like_it = f"{type(policies)} {packed} {len(episodes)} {sorted(options.items())}"
+        pace = self._paces.setdefault(like_it, Pace())
+        request = _Request(policies, packed, episodes, options, pace, self._check)
+        if not len(policies):
+            request.results[0] = pack_result(task.rollout(policies.core, episodes, 1, **options))
+            request.is_over.set()
+        else:
+            self._events.put(partial(self._on_request, request))
+        return request
+
+    def _check(self) -> None:
+        """Whether there is sense in waiting."""
+        if not self._thread.is_alive():
+            raise self._broken or WorkerError(DISMISSED)
+        if not self._ready and self.should_stop():
+            raise WorkerError("stopped while there were no workers: it can go on from where it was saved last")
 
     # ---- one event after the other; all that follows is done by one thread ----
 
     def _run(self) -> None:
         try:
             while not self._is_closed:
-                try:
+                with contextlib.suppress(queue.Empty):
                     self._events.get(timeout=TICK)()
-                    while True:
+                    while not self._is_closed and time.monotonic() - self._looked < TICK:
                         self._events.get_nowait()()
-                except queue.Empty:
-                    pass
                 if self._is_closed:
                     break
                 if time.monotonic() - self._looked >= TICK:
@@ -251,7 +284,7 @@ class Crew:
             for member in self._members.values():
                 with contextlib.suppress(Exception):
                     member.hand.dismiss()
-            self._break(WorkerError("the workers were dismissed"))
+            self._break(WorkerError(DISMISSED))
             self._cluster.close()
 
     def _close(self) -> None:
@@ -277,18 +310,18 @@ class Crew:
 
     def _look_after(self) -> None:
         """Hires as many as there is room for, lets those go that are not needed, gives up those that hang."""
-        places = self._cluster.places()
-        for _ in range(places - len(self._members)):
-            self._hire()
+        places, now = self._cluster.places(), time.monotonic()
+        if now >= self._hires_at:
+            for _ in range(places - len(self._members)):
+                self._hire()
         waiting = [member for member in self._members.values() if not member.is_ready]
         for member in waiting[: max(0, len(self._members) - places)]:
             del self._members[member.number]
             member.hand.dismiss()
-        now = time.monotonic()
         for member in list(self._members.values()):
-            if member.shares and now - member.since > self._limit(member.shares[0]):
-                self._note(f"A worker was silent for {now - member.since:.0f} s, and is given up.")
-                member.hand.dismiss()
+            if now - member.since > self._limit(member):
+                if member.has_begun:  # others may just wait for a CPU
+                    self._note(f"A worker was silent for {now - member.since:.0f} s, and is given up.")
                 self._lose(member)
         if self._requests and not self._ready:
             if now - self._reminded >= REMINDER and self._has_begun.is_set():
@@ -297,48 +330,71 @@ class Crew:
         else:
             self._reminded = now
 
-    def _limit(self, share: _Share) -> float:
-        return self._time_limit + PATIENCE * len(share) * share.request.pace.seconds_each
+    def _limit(self, member: _Member) -> float:
+        """How long a worker may be silent."""
+        if member.shares:
+            share = member.shares[0]
+            return self._time_limit + PATIENCE * len(share) * share.request.pace.seconds_each
+        return math.inf if member.is_ready or member.refused else self._time_limit
 
     def _hire(self) -> None:
-        member = _Member(next(self._numbers), self._cluster.hire())
+        member = _Member(next(self._numbers), self._cluster.hire(), time.monotonic())
         self._members[member.number] = member
-        self._when_done(member.hand.about(), partial(self._on_birth, member))
+        self._ask(member)
+
+    def _ask(self, member: _Member) -> None:
+        """It gets work once it has said who it is."""
+        self._ready -= member.is_ready
+        member.is_ready, member.since = False, time.monotonic()
+        self._when_done(member.hand.about(), partial(self._on_answer, member))
 
     def _when_done(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
         future.add_done_callback(lambda done: self._events.put(partial(then, done)))
 
-    def _on_birth(self, member: _Member, said: Future[dict[str, str]]) -> None:
-        if member.number not in self._members:
-            return
+    def _on_answer(self, member: _Member, said: Future[dict[str, str]]) -> None:
+        if self._members.get(member.number) is not member:
+            return  # it was given up before
         error = said.exception()
-        why = _line(error) if error is not None else difference(self._identity, said.result())
-        if not why:
-            member.is_ready = self._is_news = True
-            self._ready += 1
-            self._failed_births.clear()
-            self._has_begun.set()
-            return
-        if error is None:  # it keeps its place, so that no other is hired there
-            member.refused = why
+        if error is not None and member.has_begun:
+            self._lose(member)
+        elif error is not None:
+            self._on_failed_birth(member, error)
+        elif why := difference(self._identity, said.result()):
+            member.refused = why  # it keeps its place, so that no other is hired there
             self._note(f"Refused: {why}.")
-            is_hopeless = all(other.refused for other in self._members.values())
+            self._give_up_if_hopeless(why)
         else:
-            del self._members[member.number]
-            member.hand.dismiss()
-            self._failed_births.append(why)
-            is_hopeless = len(self._failed_births) >= BIRTHS
-            why = f"workers do not start: {why}. Is arz installed on every machine?"
-        if is_hopeless and not self._has_begun.is_set():
+            member.has_begun = member.is_ready = self._is_news = True
+            self._ready += 1
+            self._failed_births = 0
+            self._has_begun.set()
+
+    def _on_failed_birth(self, member: _Member, error: BaseException) -> None:
+        del self._members[member.number]
+        member.hand.dismiss()
+        why = f"workers do not start: {_line(error)}. Is arz installed on every machine?"
+        if why not in self._told:
+            self._told.add(why)
+            self._note(f"Some {why}")
+        self._failed_births += 1
+        self._hires_at = time.monotonic() + min(TICK * 2**self._failed_births, MOST_PAUSE)
+        if self._failed_births >= BIRTHS:
+            self._give_up_if_hopeless(why)
+
+    def _give_up_if_hopeless(self, why: str) -> None:
+        """At the beginning, if nobody is there or may still come."""
+        if not self._has_begun.is_set() and all(member.refused for member in self._members.values()):
             self._break(WorkerError(why))
 
     def _lose(self, member: _Member) -> None:
         """A worker is gone: others take over what it had."""
         del self._members[member.number]
-        self._ready -= 1
+        member.hand.dismiss()
+        self._ready -= member.is_ready
         self._is_news = True
         for share in member.shares:
-            share.attempts += share is member.shares[0]
+            if share is member.shares[0]:
+                share.attempts += 1
             if share.attempts >= ATTEMPTS:
                 share.request.fail(
                     WorkerError(
@@ -347,6 +403,9 @@ class Crew:
                     )
                 )
             share.request.again.append(share)
+        for other in self._members.values():  # who were idle on the same machine may be gone too
+            if other.is_ready and not other.shares:
+                self._ask(other)
 
     # ---- work ----
 
@@ -391,8 +450,7 @@ class Crew:
             return  # it was given up before
         error = done.exception()
         if isinstance(error, LostError):
-            self._note(f"A worker is lost ({error}); others take over.")
-            member.hand.dismiss()
+            self._note(f"A worker is lost ({error.args[0]}); others take over.")
             self._lose(member)
             return
         member.shares.remove(share)
@@ -412,7 +470,15 @@ class Crew:
             self._give(member, following)
 
 
+def check_time_limit(seconds: float) -> None:
+    """Refuses what cannot be."""
+    if not seconds > 0:
+        raise ValueError(f"the time limit of a worker must be a number of seconds above 0, not {seconds}")
+
+
 def _line(error: BaseException) -> str:
     """An error in a line."""
+    if isinstance(error, LostError):
+        return error.detail
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__

@@ -38,10 +38,10 @@ def unpack_task(packed: Packed) -> Task:
 
 def pack_policies(policies: Batch | NetworkBatch, first: int, last: int) -> Packed:
     """Some of these policies, from the first up to before the last, as plain arrays."""
-    which = np.arange(first, last)
     if isinstance(policies, NetworkBatch):
         return {"architecture": asdict(policies.architecture), "arrays": [policies.numbers[first:last]]}
-    return {"memory": asdict(policies.memory), "arrays": list(policies.take(which).core.arrays())}
+    chosen = policies.take(np.arange(first, last))
+    return {"memory": asdict(policies.memory), "arrays": list(chosen.core.arrays())}
 
 
 def unpack_policies(packed: Packed) -> Batch | NetworkBatch:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError
+from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError, check_time_limit
 from arz.cluster.packing import Packed
 from arz.cluster.worker import Worker
 from arz.interpreter import available_threads
@@ -26,9 +26,9 @@ KNOCK_SECONDS = 10.0
 
 
 class RayWorkers(Crew):
-    """Workers of a Ray cluster: `arz.evolve("quadruped", workers=RayWorkers("auto"))`.
+    """Workers of a Ray cluster: `with RayWorkers("auto") as workers: arz.evolve("quadruped", workers=workers)`.
 
-    They come and go with the machines of the cluster. Close it, or use it in a `with` statement.
+    They come and go with the machines of the cluster.
 
     Args:
         address: of the cluster: `auto`, or HOST:PORT. Without one Ray is started here, with a worker for each core.
@@ -46,6 +46,7 @@ class RayWorkers(Crew):
         time_limit: float = TIME_LIMIT,
         on_note: Callable[[str], None] = lambda text: None,
     ) -> None:
+        check_time_limit(time_limit)
         super().__init__(RayCluster(address), time_limit=time_limit, on_note=on_note)
 
 
@@ -61,35 +62,30 @@ class RayCluster:
         except ImportError:
             raise WorkerError("--backend ray needs an extra: pip install 'arz[ray]'") from None
         self._ray: Any = ray
-        self._lost = (
-            exceptions.RayActorError,
-            exceptions.WorkerCrashedError,
-            exceptions.NodeDiedError,
-            exceptions.ObjectLostError,
-            exceptions.OutOfMemoryError,
-            exceptions.RaySystemError,
-        )
-        self._task_error = exceptions.RayTaskError
+        self._error, self._task_error = exceptions.RayError, exceptions.RayTaskError
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             self._begin(address)
+        elif address not in (None, "auto", ray.get_runtime_context().gcs_address):
+            raise WorkerError(f"Ray is connected to another cluster than {address} already")
         self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
 
     def _begin(self, address: str | None) -> None:
         if address not in (None, "auto", "local"):
             _knock(str(address))
-        here: dict[str, Any] = {}
-        if address is None and "RAY_ADDRESS" not in os.environ:
-            here = {"num_cpus": available_threads(), "include_dashboard": False, "object_store_memory": STORE_BYTES}
+        how: dict[str, Any] = {"address": address}
+        if address is None and not os.environ.get("RAY_ADDRESS"):
+            how = {"address": "local", "num_cpus": available_threads(), "include_dashboard": False}
+            how["object_store_memory"] = STORE_BYTES
         try:
-            self._ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            self._ray.init(log_to_driver=False, logging_level=logging.ERROR, **how)
+        except (self._error, ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"at {address}" if address else "here"
-            if "uthenticat" in f"{error} {error.__cause__}":
-                how = "set RAY_AUTH_MODE=token, and give all machines the token of `ray get-auth-token`"
-                raise WorkerError(f"the Ray cluster {where} asks for a token: {how} (docs/cluster.md)") from None
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise WorkerError(f"there is no Ray cluster {where}: {reason}") from None
+            told = " ".join(f"{error} {error.__cause__ or ''}".split())
+            if "uthenticat" in told:
+                what = "set RAY_AUTH_MODE=token, and give all machines the token of `ray get-auth-token`"
+                raise WorkerError(f"the Ray cluster {where} asks for a token: {what} (docs/cluster.md)") from None
+            raise WorkerError(f"the Ray cluster {where} cannot be used: {told[:500]}") from None
         # Ray tells of machines that die on standard output, which belongs to results; we tell it ourselves.
         self._ray._private.worker._worker_logs_enabled = False
 
@@ -108,7 +104,8 @@ class RayCluster:
 
     def end(self, actor: Any) -> None:
         """Ends an actor."""
-        self._ray.kill(actor)
+        if self._ray.is_initialized():  # else Ray would begin anew, to do it
+            self._ray.kill(actor)
 
     def result(self, reference: Any) -> Future[Any]:
         """What a call will give; a `LostError` if the worker is lost, and else what was raised there."""
@@ -118,8 +115,8 @@ class RayCluster:
             error = inner.exception()
             if isinstance(error, self._task_error):
                 outer.set_exception(error.cause if isinstance(error.cause, Exception) else error)
-            elif isinstance(error, self._lost):
-                outer.set_exception(LostError(type(error).__name__))
+            elif isinstance(error, self._error):
+                outer.set_exception(LostError(type(error).__name__, str(error)))
             elif error is not None:
                 outer.set_exception(error)
             else:

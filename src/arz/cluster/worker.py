@@ -6,7 +6,7 @@ import hashlib
 import platform
 import time
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from arz.tasks.quadruped import Quadruped
 from arz.tasks.task import Task
 from arz.vary import random_programs
 
+PACKAGES = ("arz", "gymnasium", "mujoco", "numpy")
+"""What must have the same version everywhere: what decides how an episode goes."""
 PROBES: tuple[Task, ...] = (Cartpole(), Quadruped(steps=100, break_step=50))
 PROBE_POLICIES, PROBE_EPISODES = 64, 4
 
@@ -44,27 +46,35 @@ class Worker:
 
 @cache
 def identity() -> dict[str, str]:
-    """The version of arz, and a digest of what some programs do in some episodes: the bits that must be the same."""
+    """Versions, and a digest of what some programs do in some episodes: the bits that must be the same."""
     digest = hashlib.sha256()
     for task in PROBES:
         memory = Memory(task.observations, task.actions)
         programs = random_programs(memory, keys(0, "identity", np.arange(PROBE_POLICIES)))
         found = evaluate(programs, task, fresh_episodes(PROBE_EPISODES), threads=available_threads())
         digest.update(found.returns.tobytes() + found.lengths.tobytes())
-    return {"version": version("arz"), "bits": digest.hexdigest()[:16]}
+    return {**{name: _version(name) for name in PACKAGES}, "bits": digest.hexdigest()[:16]}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
 
 
 def difference(driver: dict[str, str], worker: dict[str, str]) -> str:
     """Why a worker cannot work for a driver; nothing if it can."""
     host = worker.get("host", "?")
-    if driver["version"] != worker["version"]:
-        return (
-            f"the worker on {host} has arz {worker['version']}, and here is {driver['version']}: "
-            "install the same version on all machines"
-        )
+    for name in PACKAGES:
+        if driver[name] != worker.get(name):
+            return (
+                f"the worker on {host} has {name} {worker.get(name)}, and here is {driver[name]}: "
+                "install the same version on all machines"
+            )
     if driver["bits"] != worker["bits"]:
         return (
-            f"the worker on {host} has the same version of arz, {worker['version']}, but programs do not do the same "
+            f"the worker on {host} has the same version of arz, {worker['arz']}, but programs do not do the same "
             "there as here: install the same build on all machines"
         )
     return ""

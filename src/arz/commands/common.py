@@ -20,7 +20,7 @@ from arz.assess import Assessment
 from arz.cluster.crew import TIME_LIMIT
 from arz.cluster.ray_workers import RayWorkers
 from arz.complexity import complexity
-from arz.evaluate import TEST_SEED, Workers
+from arz.evaluate import TEST_SEED
 from arz.network import Network
 from arz.policy import load_policy, read_policy
 from arz.program import Program
@@ -166,7 +166,7 @@ def check_threads(threads: int | None) -> None:
 
 
 @contextlib.contextmanager
-def workers(options: argparse.Namespace, is_silent: bool = False) -> Iterator[Workers | None]:
+def workers(options: argparse.Namespace, is_silent: bool = False) -> Iterator[RayWorkers | None]:
     """Those who evaluate policies, if options ask for others than the threads of this process."""
     if options.backend == "local":
         for name in ("address", "worker_timeout"):

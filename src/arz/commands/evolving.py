@@ -11,12 +11,14 @@ from typing import Any
 
 from arz import terminal
 from arz.analysis import figures
+from arz.cluster.ray_workers import RayWorkers
 from arz.commands.common import (
     check_threads,
     policy_at,
     print_json,
     print_policy,
     print_tests,
+    refuse_existing,
     result_rows,
     returns,
     run_folder,
@@ -24,7 +26,6 @@ from arz.commands.common import (
     with_fields,
     workers,
 )
-from arz.evaluate import Workers
 from arz.network import Network
 from arz.program import Program
 from arz.runs import config as configs
@@ -71,6 +72,9 @@ def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
+    refuse_existing(folder)
+    if options.backend != "local" and configs.kind_of(config, "search") == "ppo":
+        raise ValueError("PPO learns in one process: --backend is for the other searches")
     with (
         workers(options, _is_silent(options)) as hired,
         Run.create(config, seed=options.seed, folder=folder, preset=name, start=start) as run,
@@ -82,10 +86,12 @@ def resume(options: argparse.Namespace) -> int:
     """Goes on with a run."""
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
-    with Run.open(run_folder(options.source)) as run, workers(options, _is_silent(options)) as hired:
+    with Run.open(run_folder(options.source)) as run:
         if options.budget is not None or options.target is not None:
             run.extend(options.budget, options.target)
-        return _go_on(run, options, log_class, hired)
+        run.lock()
+        with workers(options, _is_silent(options)) as hired:
+            return _go_on(run, options, log_class, hired)
 
 
 def _start(source: str) -> Program | Network:
@@ -106,13 +112,15 @@ def _is_silent(options: argparse.Namespace) -> bool:
     return bool(options.quiet or options.json)
 
 
-def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: Workers | None) -> int:
+def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWorkers | None) -> int:
     is_silent = _is_silent(options)
     run.lock()
     if not is_silent:
         _say(f"{run.folder}: {run.config.task.name}; seed {run.seed}; budget {run.budget}. Ctrl-C stops and saves.")
     log = log_class(str(run.folder / "tensorboard")) if log_class and run.folder else None
     with terminal.stoppable() as should_stop, terminal.showing(options.quiet) as show:
+        if hired is not None:
+            hired.should_stop = should_stop
 
         def on_progress(standing: Progress) -> None:
             show(standing)
@@ -145,7 +153,7 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: Workers
     return 0
 
 
-def _report(run: Run, options: argparse.Namespace, reason: str, hired: Workers | None) -> None:
+def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorkers | None) -> None:
     """Says what came out."""
     has_champion = bool(run.champions)
     results = run.test(threads=options.threads, workers=hired) if has_champion and not options.no_test else []

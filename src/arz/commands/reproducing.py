@@ -38,6 +38,8 @@ def reproduce(options: argparse.Namespace) -> int:
     made: list[Kept] = []
     try:
         with workers(options, options.quiet or options.json) as hired, terminal.stoppable() as should_stop:
+            if hired is not None:
+                hired.should_stop = should_stop
             for item in items:
                 made.append(_make(item, folder, options, should_stop, hired))
                 if not options.json:

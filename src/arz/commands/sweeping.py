@@ -24,7 +24,10 @@ def sweep(options: argparse.Namespace) -> int:
         raise ValueError(f"--repeats must be 0 to 10000, not {options.repeats}")
     made = Sweep(_config(options), _grid(options), Path(options.output), options.seed, Path(options.preset).stem)
     total = len(made.points)
+    made.check_jobs(options.jobs, options.backend != "local")
     with workers(options, options.json) as hired, terminal.stoppable() as should_stop:
+        if hired is not None:
+            hired.should_stop = should_stop
 
         def say(tried: Tried) -> None:
             terminal.note(f"{_named(tried.settings)}: {tried.score:.1f}", options.json)

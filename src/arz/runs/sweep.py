@@ -137,7 +137,7 @@ class Sweep:
         Raises:
             ValueError: PPO shall do several at a time: its runs share torch's random numbers.
         """
-        self._check_jobs(jobs)
+        self.check_jobs(jobs, workers is not None)
         study = self.study()
         done = {json.dumps(tried.settings) for tried in self.results(study)}
         guard = threading.Lock()
@@ -175,7 +175,7 @@ class Sweep:
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[int, float, Path]]:
         """Runs a point with other seeds: seed, score and folder of each that is finished."""
-        self._check_jobs(jobs)
+        self.check_jobs(jobs, workers is not None)
         seeds = range(self.seed + 1, self.seed + 1 + repeats)
 
         def attempt(seed: int) -> tuple[int, float | None, Path]:
@@ -188,9 +188,17 @@ class Sweep:
                 if score is not None:
                     yield seed, score, folder
 
-    def _check_jobs(self, jobs: int) -> None:
-        if jobs > 1 and isinstance(self.base.search, PpoSettings):
-            raise ValueError("runs of PPO share torch's random numbers: one job at a time")
+    def check_jobs(self, jobs: int, has_workers: bool) -> None:
+        """Refuses what cannot be, before anything is made.
+
+        Raises:
+            ValueError: PPO shall do several at a time: its runs share torch's random numbers; or by workers.
+        """
+        if isinstance(self.base.search, PpoSettings):
+            if jobs > 1:
+                raise ValueError("runs of PPO share torch's random numbers: one job at a time")
+            if has_workers:
+                raise ValueError("PPO learns in one process: --backend is for the other searches")
 
 
 def make_run(
