@@ -22,7 +22,7 @@ import arz
 from arz.cluster import crew as crews
 from arz.cluster import packing
 from arz.cluster.crew import Crew, LostError, WorkerError
-from arz.cluster.scheduling import LEAST_SECONDS, MOST_SECONDS, Pace, share_size, simulate
+from arz.cluster.scheduling import HANDING_SECONDS, LEAST_SECONDS, MOST_SECONDS, Pace, share_size, simulate
 from arz.cluster.worker import Worker, difference, identity
 from arz.evaluate import evaluate, fresh_episodes
 from arz.network import Architecture, NetworkBatch
@@ -415,10 +415,11 @@ def test_a_time_limit_is_a_time() -> None:
 @given(st.integers(1, 10_000), st.integers(1, 2000), st.floats(1e-6, 100))
 def test_shares_are_neither_too_small_nor_too_large(left: int, workers: int, each: float) -> None:
     size = share_size(left, workers, Pace(1e6 * each, 1e6))
+    least = max(LEAST_SECONDS, HANDING_SECONDS * workers)
     assert 1 <= size <= left
-    assert size == left or size == 1 or size * each >= LEAST_SECONDS
-    assert size == 1 or size * each <= max(MOST_SECONDS, LEAST_SECONDS + each)
-    assert size <= max(math.ceil(left / workers), math.ceil(LEAST_SECONDS / each))
+    assert size in (1, left) or size * each >= least * 0.999
+    assert size == 1 or size * each <= max(MOST_SECONDS, least + each) * 1.001
+    assert size <= max(math.ceil(left / workers), math.ceil(least / each))
 
 
 def test_unknown_work_is_tried_first() -> None:

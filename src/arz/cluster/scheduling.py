@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 10.0
 """A share should take about as long as the first, or longer, and not longer than the second."""
+HANDING_SECONDS = 0.001
+"""About what a share costs the driver: with W workers no share should take less than W times this."""
 GROWTH = 4.0
 """A share is at most so many times as large as what was done before."""
 ROUNDS = 2
@@ -50,7 +52,8 @@ def share_size(left: int, workers: int, pace: Pace) -> int:
     """
     each = max(pace.seconds_each, 1e-9)
     fair = math.ceil(left / (ROUNDS * max(workers, 1)))
-    least, most = math.ceil(LEAST_SECONDS / each), max(1, int(MOST_SECONDS / each))
+    least = math.ceil(max(LEAST_SECONDS, HANDING_SECONDS * workers) / each)
+    most = max(1, int(MOST_SECONDS / each))
     known = max(1, int(GROWTH * pace.policies))
     return min(left, known, max(min(fair, most), least))
 
