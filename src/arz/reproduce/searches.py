@@ -142,7 +142,8 @@ def draw_progress(item: Item, rows: Rows) -> Figure:
                 mean = np.mean([_at(rows, method, seed, places) for seed in seeds], axis=0)
                 panel.plot(places, mean, color=colour, linewidth=3, label=f"{method} ({len(seeds)} runs)")
         panel.set_title(name, fontsize=11)
-        panel.set_xlabel("programs evaluated")
+        panel.set_xlabel("programs evaluated (thousands)")
+        panel.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}")
         figures.plain(panel)
         if panel.get_legend() is not None:
             panel.legend(loc="upper left", frameon=False, fontsize=9)
