@@ -19,8 +19,6 @@ from arz.interpreter import available_threads
 
 STORE_BYTES = 256 * 2**20
 """What a cluster that is started here keeps for what travels."""
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "error"}
-"""Ray says and sends nothing, unless the environment says otherwise."""
 KNOCK_SECONDS = 10.0
 """A cluster answers within this time."""
 
@@ -55,8 +53,7 @@ class RayCluster:
 
     def __init__(self, address: str | None) -> None:
         try:
-            for name, value in QUIET.items():
-                os.environ.setdefault(name, value)
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
             import ray
             from ray import exceptions
         except ImportError:
