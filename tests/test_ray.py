@@ -153,7 +153,10 @@ def test_a_node_with_several_workers_may_die_and_json_stays_clean(cluster: Any, 
     wait_for(lambda: evaluations(folder) > 500)
     cluster.remove_node(node, allow_graceful=False)
     assert driver.stderr is not None
+    watchdog = threading.Timer(120, driver.kill)
+    watchdog.start()
     assert any("is lost" in line for line in driver.stderr)  # reads until it is said
+    watchdog.cancel()
     driver.send_signal(signal.SIGINT)
     out, err = driver.communicate(timeout=60)
     assert (driver.returncode, out) == (130, ""), err
