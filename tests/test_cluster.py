@@ -461,3 +461,13 @@ def test_local_use_never_imports_ray(tmp_path: Path) -> None:
 def test_options_of_ray_are_for_ray(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert arz.cli.main(["test", "examples/paper_cartpole.arz", option]) == 2
     assert f"{option.split('=')[0]} is for --backend ray" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["train", "ppo"], ["sweep", "ppo-cartpole", "--output", "swept"]])
+def test_ppo_takes_no_workers(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert arz.cli.main([*command, "--backend", "ray"]) == 2
+    assert "PPO learns in one process" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

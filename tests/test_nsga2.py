@@ -124,7 +124,7 @@ def test_the_living_are_the_best_of_parents_and_children() -> None:
 def test_ranks_decide_and_then_room() -> None:
     made, _ = search()
     made.advance()
-    order = pareto.best_first(made.objectives)
+    order = pareto.best_first(made.objectives, len(made.objectives))
     assert np.array_equal(pareto.ranks(made.objectives)[order], np.sort(pareto.ranks(made.objectives)))
     assert np.all(np.diff(pareto.ranks(made.objectives)) >= 0)  # the living are in order
 

@@ -105,7 +105,16 @@ def test_hypervolume_of_one_objective_and_of_nothing() -> None:
 
 def test_best_first_goes_by_front_then_by_room_then_by_age() -> None:
     points = np.array([[0.0, 0.0], [0.0, 4.0], [4.0, 0.0], [1.0, 3.9], [2.0, 2.0], [2.0, 2.0]])
-    order = pareto.best_first(points).tolist()
+    order = pareto.best_first(points, 6).tolist()
     assert set(order[:2]) == {1, 2}  # the ends of the front
     assert order[-1] == 0
-    assert pareto.best_first(np.zeros((4, 2))).tolist() == [0, 3, 1, 2]  # the ends first; of equals, the earlier one
+    assert pareto.best_first(np.zeros((4, 2)), 4).tolist() == [0, 3, 1, 2]  # the ends first; of equals, the earlier one
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_best_few_are_the_first_of_all(seed: int) -> None:
+    points = fronts(seed, infinite=True)
+    everyone = pareto.best_first(points, len(points))
+    assert np.array_equal(everyone, np.lexsort((-pareto.crowding(points, pareto.ranks(points)), pareto.ranks(points))))
+    for count in range(len(points) + 2):
+        assert np.array_equal(pareto.best_first(points, count), everyone[:count])

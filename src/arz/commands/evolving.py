@@ -73,8 +73,8 @@ def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
     refuse_existing(folder)
-    if options.backend != "local" and configs.kind_of(config, "search") == "ppo":
-        raise ValueError("PPO learns in one process: --backend is for the other searches")
+    if options.backend != "local":
+        configs.check_workers(config)
     with (
         workers(options, _is_silent(options)) as hired,
         Run.create(config, seed=options.seed, folder=folder, preset=name, start=start) as run,

@@ -290,6 +290,16 @@ def for_start(config: Config, start: Memory | Architecture) -> Config:
     return replace(config, memory=Registers(**registers))
 
 
+def check_workers(config: Config) -> None:
+    """Whether policies can be evaluated by workers elsewhere.
+
+    Raises:
+        ValueError: the search is PPO.
+    """
+    if isinstance(config.search, PpoSettings):
+        raise ValueError("PPO learns in one process: workers (--backend) are for the other searches")
+
+
 def with_policy(config: Config, kind: str) -> Config:
     """The configuration with another kind of policy, of the sizes that the paper has for its search."""
     policy = KINDS["policy"][kind]()

@@ -293,7 +293,7 @@ class Run:
         used = available_threads() if threads is None else threads
         if isinstance(self.config.search, PpoSettings):
             if workers is not None:
-                raise RunError("PPO learns in one process: workers are for the other searches")
+                configs.check_workers(self.config)
             return learn(self._store, self.config, self.seed, self.budget, self.target, used, on_progress, should_stop)
         session = Session(self._store, self.config, self.seed, self.budget, self.target, used, self.start, workers)
         saved = time.monotonic()

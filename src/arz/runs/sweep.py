@@ -194,11 +194,10 @@ class Sweep:
         Raises:
             ValueError: PPO shall do several at a time: its runs share torch's random numbers; or by workers.
         """
-        if isinstance(self.base.search, PpoSettings):
-            if jobs > 1:
-                raise ValueError("runs of PPO share torch's random numbers: one job at a time")
-            if has_workers:
-                raise ValueError("PPO learns in one process: --backend is for the other searches")
+        if jobs > 1 and isinstance(self.base.search, PpoSettings):
+            raise ValueError("runs of PPO share torch's random numbers: one job at a time")
+        if has_workers:
+            configs.check_workers(self.base)
 
 
 def make_run(

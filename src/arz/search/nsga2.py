@@ -215,8 +215,8 @@ class Nsga2(Evolution[G]):
 
     def _best(self, objectives: NDArray[np.float64], count: int) -> NDArray[np.int64]:
         if not self.settings.unique:
-            return pareto.best_first(objectives)[:count]
+            return pareto.best_first(objectives, count)
         _, once = np.unique(objectives, axis=0, return_index=True)
         once.sort()
-        chosen = once[pareto.best_first(objectives[once])[:count]]
+        chosen = once[pareto.best_first(objectives[once], count)]
         return np.resize(chosen, count)

@@ -83,10 +83,13 @@ def crowding(objectives: Objectives, fronts: NDArray[np.int64]) -> NDArray[np.fl
     return distance
 
 
-def best_first(objectives: Objectives) -> NDArray[np.int64]:
-    """All points: by their front, then the less crowded first; of equals, the earlier one."""
+def best_first(objectives: Objectives, count: int) -> NDArray[np.int64]:
+    """So many points, or all: by their front, then the less crowded first; of equals, the earlier one."""
     fronts = ranks(objectives)
-    return np.lexsort((-crowding(objectives, fronts), fronts))
+    last = np.sort(fronts)[:count].max(initial=-1)
+    chosen = np.flatnonzero(fronts <= last)  # how crowded the others are decides nothing
+    order = np.lexsort((-crowding(objectives[chosen], fronts[chosen]), fronts[chosen]))
+    return chosen[order[:count]]
 
 
 def hypervolume(objectives: Objectives, reference: Objectives) -> float:
