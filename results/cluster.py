@@ -14,12 +14,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 import arz
 from arz.analysis import figures
+from arz.cluster import crew
 from arz.cluster.scheduling import simulate
 from arz.network import NetworkBatch
 from arz.program import Batch, Memory, Program
@@ -35,7 +37,8 @@ KEPT = 4000
 """Times that are kept of each phase."""
 SHARE, SHARES = 50, 300
 """Programs in a share whose cost is measured, and how often."""
-WORKERS = (10, 100, 1000)
+SHAPES = {"10 workers": 10, "100 workers": 100, "1000 workers": 1000, "1000 workers, 20 searches": 50}
+"""The workers of a search."""
 BATCHES = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000)
 """Children that are bred from one population: the lag."""
 
@@ -97,21 +100,22 @@ def measure() -> None:
 
 
 def share_costs() -> dict[str, float]:
-    """What a share of programs that take no time costs: seconds until it is back, and seconds of the driver."""
+    """What a share of programs that take no time costs: seconds until it is back, and seconds of the driver.
+
+    The first with one share at a time, the second with one after the other, as fast as they go.
+    """
     task = arz.Quadruped(steps=1, break_step=0)
-    programs = arz.random_programs(Memory(task.observations, task.actions), keys(1, "share", np.arange(SHARE)))
-    episodes, took = arz.fresh_episodes(8), []
-    with arz.RayWorkers() as workers:
-        arz.evaluate(programs, task, episodes, workers=workers)
-        busy_before = time.process_time()
+    many = arz.random_programs(Memory(task.observations, task.actions), keys(1, "share", np.arange(SHARE * SHARES)))
+    few, episodes, took = many.take(np.arange(SHARE)), arz.fresh_episodes(8), []
+    with arz.RayWorkers() as workers, patch.object(crew, "share_size", lambda left, *_: min(left, SHARE)):
         for _ in range(SHARES):
             began = time.perf_counter()
-            arz.evaluate(programs, task, episodes, workers=workers)
+            arz.evaluate(few, task, episodes, workers=workers)
             took.append(time.perf_counter() - began)
+        busy_before = time.process_time()
+        arz.evaluate(many, task, episodes, workers=workers)
         driver = (time.process_time() - busy_before) / SHARES
-    print(
-        f"a share of {SHARE}: back after {1e3 * np.median(took):.2f} ms, of which the driver works {1e3 * driver:.2f}"
-    )
+    print(f"a share of {SHARE}: back after {1e3 * np.median(took):.2f} ms, {1e3 * driver:.2f} ms of the driver")
     return {"overhead": float(np.median(took)), "driver": driver}
 
 
@@ -131,11 +135,11 @@ def simulated() -> None:
     figure, panels = plt.subplots(1, len(known), figsize=(11, 4.2), sharey=True, layout="constrained")
     for panel, (phase, about) in zip(panels, known.items(), strict=True):
         seconds = 1e-6 * np.array(about["microseconds"])
-        for workers in WORKERS:
+        for shape, workers in SHAPES.items():
             shares = [1 - busy(seconds, batch, workers, about["driver_seconds_each"], costs) for batch in BATCHES]
-            panel.plot(BATCHES, shares, marker="o", markersize=4, label=f"{workers} workers")
+            panel.plot(BATCHES, shares, marker="o", markersize=4, label=shape)
             shown = "  ".join(f"{batch}: {share:.0%}" for batch, share in zip(BATCHES, shares, strict=True))
-            print(f"{phase}, {workers} workers, idle by batch: {shown}")
+            print(f"{phase}, {shape}, idle by batch: {shown}")
         panel.set(xscale="log", ylim=(0, 1), xlabel="children bred from one population (lag)")
         panel.set_title(f"{phase}: {1e3 * seconds.mean():.1f} ms each", fontsize=11)
         panel.grid(alpha=0.3)

@@ -25,6 +25,7 @@ from arz.cluster.crew import Crew, LostError, WorkerError
 from arz.cluster.scheduling import HANDING_SECONDS, LEAST_SECONDS, MOST_SECONDS, Pace, share_size, simulate
 from arz.cluster.worker import Worker, difference, identity
 from arz.evaluate import evaluate, fresh_episodes
+from arz.native import core
 from arz.network import Architecture, NetworkBatch
 from arz.program import Batch, Memory
 from arz.streams import keys
@@ -147,6 +148,17 @@ def test_policies_and_tasks_travel(task: Task) -> None:
     assert [str(each) for each in arrived.unpack()] == [str(policies[which]) for which in (2, 3, 4)]
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_every_bit_of_a_start_state_travels(share: float) -> None:
+    memory, code = assorted(CARTPOLE, 7).memory, assorted(CARTPOLE, 7).core.arrays()
+    odd = np.random.default_rng(1).choice([0.0, -0.0, 5e-324, -1e308, 1.5], code[3].shape)
+    images = np.where(np.random.default_rng(2).random(odd.shape) < share, odd, 0.0)
+    policies = Batch(memory, core.batch(memory.native, *code[:3], images))
+    arrived = packing.unpack_policies(packing.pack_policies(policies, 2, 5))
+    assert isinstance(arrived, Batch)
+    assert same_bits(arrived.core.arrays()[3], images[2:5])
+
+
 def test_networks_travel() -> None:
     arrived = packing.unpack_policies(packing.pack_policies(networks(CARTPOLE, 7), 2, 5))
     assert isinstance(arrived, NetworkBatch)
@@ -244,6 +256,31 @@ def test_workers_may_join_and_leave() -> None:
         check(crew)
         check(crew)
         wait_for(lambda: len(cluster.hands) == 4 and crew.count <= 2)
+
+
+def test_no_more_workers_are_hired_than_were_asked_for() -> None:
+    cluster = FakeCluster(8)
+    with Crew(cluster, most=3) as crew:
+        wait_for(lambda: crew.count == 3)
+        assert crew.describe() == "3 workers"
+        cluster.behave = lambda number, share: "die" if number < 2 else "work"
+        check(crew)
+        wait_for(lambda: crew.count == 3)
+        assert len(cluster.hands) == 5
+    with pytest.raises(ValueError, match="at least"):
+        Crew(cluster, most=0)
+
+
+def test_those_who_are_refused_do_not_count_as_workers() -> None:
+    class Mixed(FakeCluster):
+        def say(self, number: int) -> dict[str, str]:
+            return {**super().say(number), **({"arz": "9.9"} if number < 2 else {})}
+
+    cluster = Mixed(8)
+    with Crew(cluster, most=2) as crew:
+        wait_for(lambda: crew.count == 2)
+        check(crew)
+    assert len(cluster.hands) == 4
 
 
 def test_while_there_is_nobody_it_waits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -457,7 +494,7 @@ def test_local_use_never_imports_ray(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("option", ["--address=auto", "--worker-timeout=5"])
+@pytest.mark.parametrize("option", ["--address=auto", "--workers=2", "--worker-timeout=5"])
 def test_options_of_ray_are_for_ray(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert arz.cli.main(["test", "examples/paper_cartpole.arz", option]) == 2
     assert f"{option.split('=')[0]} is for --backend ray" in capsys.readouterr().err

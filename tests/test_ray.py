@@ -218,5 +218,6 @@ def test_numbers_arrive_as_they_were(cluster: Any) -> None:
         odd[which::3] = number
     strange = Batch(policies.memory, core.batch(policies.memory.native, *policies.core.arrays()[:3], odd))
     alone = evaluate(strange, TASK, episodes, threads=1)
-    with arz.RayWorkers(cluster.address) as workers:
+    with arz.RayWorkers(cluster.address, most=1) as workers:
+        assert workers.describe() == "1 worker"
         assert same(evaluate(strange, TASK, episodes, workers=workers), alone)

@@ -313,6 +313,12 @@ def _add_backend(parser: argparse.ArgumentParser) -> None:
         help="with --backend ray: the cluster (default: one is started here, with a worker for each core)",
     )
     parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="with --backend ray: how many to use at most, to leave room for others (default: one for each CPU)",
+    )
+    parser.add_argument(
         "--worker-timeout",
         type=float,
         metavar="SECONDS",

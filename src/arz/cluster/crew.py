@@ -174,6 +174,7 @@ class Crew:
 
     Args:
         cluster: where workers are.
+        most: how many workers to use at most; as many as there is room for by default.
         time_limit: seconds after which a worker that is silent is given up.
         on_note: is told, in a sentence, when workers are lost or refused.
 
@@ -185,11 +186,17 @@ class Crew:
     """
 
     def __init__(
-        self, cluster: Cluster, *, time_limit: float = TIME_LIMIT, on_note: Callable[[str], None] = lambda text: None
+        self,
+        cluster: Cluster,
+        *,
+        most: int | None = None,
+        time_limit: float = TIME_LIMIT,
+        on_note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        check_time_limit(time_limit)
+        check_limits(most, time_limit)
         self.should_stop: Callable[[], bool] = lambda: False
         self._cluster, self._time_limit, self._note = cluster, time_limit, on_note
+        self._most = math.inf if most is None else most
         self._identity = identity()
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._members: dict[int, _Member] = {}
@@ -237,7 +244,8 @@ class Crew:
     def describe(self) -> str:
         """The workers in a few words."""
         now = self.count
-        return f"{now} worker{'' if now == 1 else 's'}; more are taken as they come"
+        more = "" if now >= self._most else "; more are taken as they come"
+        return f"{now} worker{'' if now == 1 else 's'}{more}"
 
     def submit(
         self, policies: Batch | NetworkBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
@@ -312,7 +320,8 @@ class Crew:
         """Hires as many as there is room for, lets those go that are not needed, gives up those that hang."""
         places, now = self._cluster.places(), time.monotonic()
         if now >= self._hires_at:
-            for _ in range(places - len(self._members)):
+            used = sum(not member.refused for member in self._members.values())
+            for _ in range(int(min(places - len(self._members), self._most - used))):
                 self._hire()
         waiting = [member for member in self._members.values() if not member.is_ready]
         for member in waiting[: max(0, len(self._members) - places)]:
@@ -362,7 +371,8 @@ class Crew:
         elif why := difference(self._identity, said.result()):
             member.refused = why  # it keeps its place, so that no other is hired there
             self._note(f"Refused: {why}.")
-            self._give_up_if_hopeless(why)
+            if len(self._members) >= self._cluster.places():
+                self._give_up_if_hopeless(why)
         else:
             member.has_begun = member.is_ready = self._is_news = True
             self._ready += 1
@@ -470,10 +480,12 @@ class Crew:
             self._give(member, following)
 
 
-def check_time_limit(seconds: float) -> None:
+def check_limits(most: int | None, time_limit: float) -> None:
     """Refuses what cannot be."""
-    if not seconds > 0:
-        raise ValueError(f"the time limit of a worker must be a number of seconds above 0, not {seconds}")
+    if most is not None and most < 1:
+        raise ValueError(f"there must be a worker at least, not {most}")
+    if not time_limit > 0:
+        raise ValueError(f"the time limit of a worker must be a number of seconds above 0, not {time_limit}")
 
 
 def _line(error: BaseException) -> str:

@@ -40,8 +40,11 @@ def pack_policies(policies: Batch | NetworkBatch, first: int, last: int) -> Pack
     """Some of these policies, from the first up to before the last, as plain arrays."""
     if isinstance(policies, NetworkBatch):
         return {"architecture": asdict(policies.architecture), "arrays": [policies.numbers[first:last]]}
-    chosen = policies.take(np.arange(first, last))
-    return {"memory": asdict(policies.memory), "arrays": list(chosen.core.arrays())}
+    chosen = policies.take(np.arange(first, last)).core.arrays()
+    bits = chosen[3].view(np.uint64).ravel()
+    where = np.flatnonzero(bits)  # few: registers begin with zero, unless mutations gave them something else
+    arrays = [*chosen[:3], where, bits[where]]
+    return {"memory": asdict(policies.memory), "arrays": arrays, "images": chosen[3].shape}
 
 
 def unpack_policies(packed: Packed) -> Batch | NetworkBatch:
@@ -49,8 +52,11 @@ def unpack_policies(packed: Packed) -> Batch | NetworkBatch:
     arrays = [np.array(array) for array in packed["arrays"]]  # what arrives cannot be written to
     if "architecture" in packed:
         return NetworkBatch(Architecture(**packed["architecture"]), arrays[0])
+    instructions, lengths, cadfs, where, values = arrays
+    bits = np.zeros(packed["images"], np.uint64)
+    bits.ravel()[where] = values
     memory = Memory(**packed["memory"])
-    return Batch(memory, core.batch(memory.native, *arrays))
+    return Batch(memory, core.batch(memory.native, instructions, lengths, cadfs, bits.view(np.float64)))
 
 
 def pack_result(found: Evaluation) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError, check_time_limit
+from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError, check_limits
 from arz.cluster.packing import Packed
 from arz.cluster.worker import Worker
 from arz.interpreter import available_threads
@@ -30,6 +30,7 @@ class RayWorkers(Crew):
 
     Args:
         address: of the cluster: `auto`, or HOST:PORT. Without one Ray is started here, with a worker for each core.
+        most: how many workers to use at most; one for each CPU of the cluster by default.
         time_limit: seconds after which a worker that is silent is given up.
         on_note: is told, in a sentence, when workers are lost or refused.
 
@@ -41,11 +42,12 @@ class RayWorkers(Crew):
         self,
         address: str | None = None,
         *,
+        most: int | None = None,
         time_limit: float = TIME_LIMIT,
         on_note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        check_time_limit(time_limit)
-        super().__init__(RayCluster(address), time_limit=time_limit, on_note=on_note)
+        check_limits(most, time_limit)
+        super().__init__(RayCluster(address), most=most, time_limit=time_limit, on_note=on_note)
 
 
 class RayCluster:

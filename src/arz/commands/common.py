@@ -169,14 +169,14 @@ def check_threads(threads: int | None) -> None:
 def workers(options: argparse.Namespace, is_silent: bool = False) -> Iterator[RayWorkers | None]:
     """Those who evaluate policies, if options ask for others than the threads of this process."""
     if options.backend == "local":
-        for name in ("address", "worker_timeout"):
+        for name in ("address", "workers", "worker_timeout"):
             if getattr(options, name) is not None:
                 raise ValueError(f"--{name.replace('_', '-')} is for --backend ray")
         yield None
         return
     limit = TIME_LIMIT if options.worker_timeout is None else options.worker_timeout
     terminal.note(f"Waiting for workers of {options.address or 'a Ray cluster on this machine'} ...", is_silent)
-    with RayWorkers(options.address, time_limit=limit, on_note=terminal.note) as made:
+    with RayWorkers(options.address, most=options.workers, time_limit=limit, on_note=terminal.note) as made:
         terminal.note(f"{made.describe()}.", is_silent)
         yield made
 
