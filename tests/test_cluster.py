@@ -112,6 +112,7 @@ class FakeCluster:
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crews, "TICK", 0.01)
+    monkeypatch.setattr(crews, "SILENT_TICKS", 3000)
 
 
 def assorted(task: Task, count: int = 90) -> Batch:
@@ -267,8 +268,47 @@ def test_no_more_workers_are_hired_than_were_asked_for() -> None:
         check(crew)
         wait_for(lambda: crew.count == 3)
         assert len(cluster.hands) == 5
-    with pytest.raises(ValueError, match="at least"):
+    with pytest.raises(ValueError, match="1 or more"):
         Crew(cluster, most=0)
+
+
+def test_a_cluster_without_a_head_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its places cannot be asked for any more: that does not come back."""
+    monkeypatch.setattr(crews, "SILENT_TICKS", 30)
+    is_over = threading.Event()
+
+    class Beheaded(FakeCluster):
+        is_beheaded = False
+
+        def places(self) -> int:
+            if self.is_beheaded:
+                is_over.wait(20)
+            return super().places()
+
+    cluster = Beheaded(1, lambda number, share: "hang")
+    with Crew(cluster) as crew:
+        cluster.is_beheaded = True
+        with pytest.raises(WorkerError, match="does not answer any more"):
+            check(crew)
+    is_over.set()
+
+
+def test_it_is_said_how_many_there_are_now() -> None:
+    notes: list[str] = []
+    cluster = FakeCluster(1)
+    with Crew(cluster, on_note=notes.append) as crew:
+        wait_for(lambda: crew._told_ready == 1)
+        cluster.room = 3
+        wait_for(lambda: "3 workers now." in notes)
+        cluster.behave = lambda number, share: "die" if number == 2 else "work"
+        cluster.room = 2
+
+        def is_one_lost() -> bool:
+            check(crew)
+            return "2 workers now." in notes
+
+        wait_for(is_one_lost)
+    assert notes[0].endswith("workers now.")
 
 
 def test_those_who_are_refused_do_not_count_as_workers() -> None:
@@ -284,7 +324,7 @@ def test_those_who_are_refused_do_not_count_as_workers() -> None:
 
 
 def test_while_there_is_nobody_it_waits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crews, "REMINDER", 0.05)
+    monkeypatch.setattr(crews, "FIRST_REMINDER", 0.05)
     notes: list[str] = []
     cluster = FakeCluster(1, lambda number, share: "die" if number == 0 else "work")
 

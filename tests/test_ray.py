@@ -24,6 +24,7 @@ from tests.runs_support import ARZ, content
 from tests.test_cluster import assorted, same
 from tests.test_quadruped_runs import small_options
 
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # Ray listens to this machine only; read when it is imported
 ray = pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.xdist_group("ray"),

@@ -45,8 +45,10 @@ BIRTHS = 3
 MOST_PAUSE = 60.0
 """After workers that ended before they began no others are hired for a while, at most this long (s)."""
 DISMISSED = "the workers were dismissed"
-REMINDER = 60.0
-"""How often to say that there are no workers (s)."""
+FIRST_REMINDER, REMINDER = 5.0, 60.0
+"""When to say that there are no workers, and when to say it again (s)."""
+SILENT_TICKS = 30
+"""A cluster that does not say for so many ticks which places it has is not there any more."""
 
 
 class WorkerError(ValueError):
@@ -106,8 +108,12 @@ class _Request:
     episodes: NDArray[np.uint64]
     options: dict[str, Any]
     pace: Pace
-    check: Callable[[], None]
+    check: Callable[[_Request], None]
     """Raises an error if there is no sense in waiting."""
+    looked: float = 0.0
+    """When the crew had looked after its workers last, the last time that this was checked."""
+    silent: int = 0
+    """How often that was the same."""
     next: int = 0
     """The first that nobody has yet."""
     again: list[_Share] = field(default_factory=list)
@@ -132,7 +138,7 @@ class _Request:
         """
         try:
             while not self.is_over.wait(TICK):
-                self.check()
+                self.check(self)
         except BaseException as error:
             self.fail(error)
             raise
@@ -210,7 +216,9 @@ class Crew:
         self._has_begun, self._is_closed = threading.Event(), False
         self._ready = 0
         self._is_news = False  # for those who have nothing to do
-        self._looked, self._reminded = -TICK, 0.0
+        self._looked, self._remind_at = -TICK, 0.0
+        self._told_ready = self._last_ready = 0
+        self._is_silent = False
         self._thread = threading.Thread(target=self._run, name="arz workers", daemon=True)
         self._thread.start()
         try:
@@ -234,7 +242,7 @@ class Crew:
         """Dismisses all workers."""
         if self._thread.is_alive():
             self._events.put(self._close)
-            self._thread.join()
+            self._thread.join(timeout=TICK if self._is_silent else None)
 
     @property
     def count(self) -> int:
@@ -243,9 +251,8 @@ class Crew:
 
     def describe(self) -> str:
         """The workers in a few words."""
-        now = self.count
-        more = "" if now >= self._most else "; more are taken as they come"
-        return f"{now} worker{'' if now == 1 else 's'}{more}"
+        now = self._told_ready = self.count
+        return _counted(now) + ("" if now >= self._most else "; more are taken as they come")
 
     def submit(
         self, policies: Batch | NetworkBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
@@ -262,8 +269,13 @@ class Crew:
             self._events.put(partial(self._on_request, request))
         return request
 
-    def _check(self) -> None:
+    def _check(self, request: _Request) -> None:
         """Whether there is sense in waiting."""
+        request.silent = request.silent + 1 if request.looked == self._looked else 0
+        request.looked = self._looked
+        if request.silent >= SILENT_TICKS:
+            self._is_silent = True
+            raise WorkerError("the cluster does not answer any more: is its head gone? What was saved can be resumed")
         if not self._thread.is_alive():
             raise self._broken or WorkerError(DISMISSED)
         if not self._ready and self.should_stop():
@@ -332,12 +344,20 @@ class Crew:
                 if member.has_begun:  # others may just wait for a CPU
                     self._note(f"A worker was silent for {now - member.since:.0f} s, and is given up.")
                 self._lose(member)
-        if self._requests and not self._ready:
-            if now - self._reminded >= REMINDER and self._has_begun.is_set():
-                self._note("There are no workers at the moment; this goes on as soon as one comes.")
-                self._reminded = now
-        else:
-            self._reminded = now
+        self._tell_count()
+        if self._ready or not self._requests:
+            self._remind_at = now + FIRST_REMINDER
+        elif now >= self._remind_at and self._has_begun.is_set():
+            self._note("There are no workers at the moment; this goes on as soon as one comes.")
+            self._remind_at = now + REMINDER
+
+    def _tell_count(self) -> None:
+        """Says how many workers there are, once that stays the same for a moment."""
+        if self._ready == self._last_ready and self._ready not in (0, self._told_ready):
+            if self._told_ready:  # else nobody was told yet
+                self._note(f"{_counted(self._ready)} now.")
+            self._told_ready = self._ready
+        self._last_ready = self._ready
 
     def _limit(self, member: _Member) -> float:
         """How long a worker may be silent."""
@@ -382,7 +402,9 @@ class Crew:
     def _on_failed_birth(self, member: _Member, error: BaseException) -> None:
         del self._members[member.number]
         member.hand.dismiss()
-        why = f"workers do not start: {_line(error)}. Is arz installed on every machine?"
+        if len(self._members) >= self._cluster.places():
+            return  # its machine is gone
+        why = f"workers do not start: {_line(error).rstrip('.')}. Is arz installed on every machine?"
         if why not in self._told:
             self._told.add(why)
             self._note(f"Some {why}")
@@ -460,7 +482,7 @@ class Crew:
             return  # it was given up before
         error = done.exception()
         if isinstance(error, LostError):
-            self._note(f"A worker is lost ({error.args[0]}); others take over.")
+            self._note(f"A worker is lost ({error.args[0]}); its work is done again.")
             self._lose(member)
             return
         member.shares.remove(share)
@@ -483,9 +505,13 @@ class Crew:
 def check_limits(most: int | None, time_limit: float) -> None:
     """Refuses what cannot be."""
     if most is not None and most < 1:
-        raise ValueError(f"there must be a worker at least, not {most}")
+        raise ValueError(f"the number of workers must be 1 or more, not {most}")
     if not time_limit > 0:
         raise ValueError(f"the time limit of a worker must be a number of seconds above 0, not {time_limit}")
+
+
+def _counted(workers: int) -> str:
+    return f"{workers} worker{'' if workers == 1 else 's'}"
 
 
 def _line(error: BaseException) -> str:

@@ -73,18 +73,23 @@ class RayCluster:
         if address not in (None, "auto", "local"):
             _knock(str(address))
         how: dict[str, Any] = {"address": address}
+        constants = self._ray._private.ray_constants
+        can_be_reached = constants.ENABLE_RAY_CLUSTER
         if address is None and not os.environ.get("RAY_ADDRESS"):
             how = {"address": "local", "num_cpus": available_threads(), "include_dashboard": False}
             how["object_store_memory"] = STORE_BYTES
+            constants.ENABLE_RAY_CLUSTER = False  # it listens to this machine only
         try:
             self._ray.init(log_to_driver=False, logging_level=logging.ERROR, **how)
         except (self._error, ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"at {address}" if address else "here"
             told = " ".join(f"{error} {error.__cause__ or ''}".split())
             if "uthenticat" in told:
-                what = "set RAY_AUTH_MODE=token, and give all machines the token of `ray get-auth-token`"
-                raise WorkerError(f"the Ray cluster {where} asks for a token: {what} (docs/cluster.md)") from None
+                what = "set RAY_AUTH_MODE=token here, and have the same ~/.ray/auth_token as its head"
+                raise WorkerError(f"the Ray cluster {where} wants another token: {what} (docs/cluster.md)") from None
             raise WorkerError(f"the Ray cluster {where} cannot be used: {told[:500]}") from None
+        finally:
+            constants.ENABLE_RAY_CLUSTER = can_be_reached
         # Ray tells of machines that die on standard output, which belongs to results; we tell it ourselves.
         self._ray._private.worker._worker_logs_enabled = False
 

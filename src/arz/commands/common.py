@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from arz import terminal
 from arz.assess import Assessment
-from arz.cluster.crew import TIME_LIMIT
+from arz.cluster.crew import TIME_LIMIT, check_limits
 from arz.cluster.ray_workers import RayWorkers
 from arz.complexity import complexity
 from arz.evaluate import TEST_SEED
@@ -171,10 +171,11 @@ def workers(options: argparse.Namespace, is_silent: bool = False) -> Iterator[Ra
     if options.backend == "local":
         for name in ("address", "workers", "worker_timeout"):
             if getattr(options, name) is not None:
-                raise ValueError(f"--{name.replace('_', '-')} is for --backend ray")
+                raise ValueError(f"--{name.replace('_', '-')} is for --backend ray: add that")
         yield None
         return
     limit = TIME_LIMIT if options.worker_timeout is None else options.worker_timeout
+    check_limits(options.workers, limit)
     terminal.note(f"Waiting for workers of {options.address or 'a Ray cluster on this machine'} ...", is_silent)
     with RayWorkers(options.address, most=options.workers, time_limit=limit, on_note=terminal.note) as made:
         terminal.note(f"{made.describe()}.", is_silent)

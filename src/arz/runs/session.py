@@ -112,7 +112,7 @@ class Session:
         return Progress(
             metrics=metrics,
             seconds=self.seconds,
-            spent=self._budget.spent(metrics.evaluations, metrics.steps, self.seconds),
+            spent=min(1.0, self._budget.spent(metrics.evaluations, metrics.steps, self.seconds)),
             evaluations_per_second=(metrics.evaluations - self._at_begin[0]) / passed,
             steps_per_second=(metrics.steps - self._at_begin[1]) / passed,
         )

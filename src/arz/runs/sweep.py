@@ -192,8 +192,10 @@ class Sweep:
         """Refuses what cannot be, before anything is made.
 
         Raises:
-            ValueError: PPO shall do several at a time: its runs share torch's random numbers; or by workers.
+            ValueError: Optuna is not installed; PPO shall do several at a time, whose runs share torch's random
+                numbers, or by workers.
         """
+        _optuna()
         if jobs > 1 and isinstance(self.base.search, PpoSettings):
             raise ValueError("runs of PPO share torch's random numbers: one job at a time")
         if has_workers:
