@@ -19,7 +19,7 @@ from arz.runs.config import Config
 
 SCALES = {
     "smoke": "a minute: shows that the command works, says nothing about a claim",
-    "hour": "one to two hours for an item on two cores",
+    "hour": "one to three hours for an item on two cores",
     "day": "about a day for an item on two cores",
     "paper": "as many repeats as the paper has: for many cores",
 }

@@ -96,7 +96,7 @@ def is_faster(rows: Rows, first: str, second: str) -> Finding:
         name: [float(_at(rows, name, seed, places).mean()) for seed in _seeds(rows, name)] for name in (first, second)
     }
     p, wins = statistics.mann_whitney(means[first], means[second]), statistics.superiority(means[first], means[second])
-    ahead = np.mean(means[first]) > np.mean(means[second])
+    ahead = np.mean(means[first]) > np.mean(means[second]) and wins > 0.5
     verdict = CONFIRMED if ahead and p < LEVEL else PARTLY if ahead else NOT_CONFIRMED
     ours = f"{first} {np.mean(means[first]):.0f}, {second} {np.mean(means[second]):.0f}"
     why = (
