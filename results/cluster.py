@@ -132,7 +132,7 @@ def simulated() -> None:
 
     known = json.loads(TIMES.read_text())
     costs = known.pop("share")
-    figure, panels = plt.subplots(1, len(known), figsize=(11, 4.2), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, len(known), figsize=(11, 4.5), sharey=True, layout="constrained")
     for panel, (phase, about) in zip(panels, known.items(), strict=True):
         seconds = 1e-6 * np.array(about["microseconds"])
         for shape, workers in SHAPES.items():
@@ -144,7 +144,7 @@ def simulated() -> None:
         panel.set_title(f"{phase}: {1e3 * seconds.mean():.1f} ms each", fontsize=11)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("share of the workers' time that is idle")
-    panels[-1].legend(frameon=False)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(SHAPES), frameon=False)
     figure.suptitle("Laikago on many workers: lag against idle time (simulated with times measured on one core)")
     figures.save(figure, FIGURE)
 

@@ -22,7 +22,16 @@ import arz
 from arz.cluster import crew as crews
 from arz.cluster import packing
 from arz.cluster.crew import Crew, LostError, WorkerError
-from arz.cluster.scheduling import HANDING_SECONDS, LEAST_SECONDS, MOST_SECONDS, Pace, share_size, simulate
+from arz.cluster.scheduling import (
+    HANDING_SECONDS,
+    LEAST_SECONDS,
+    MOST_SECONDS,
+    TAIL_SECONDS,
+    Pace,
+    share_size,
+    simulate,
+    tail,
+)
 from arz.cluster.worker import Worker, difference, identity
 from arz.evaluate import evaluate, fresh_episodes
 from arz.native import core
@@ -497,6 +506,15 @@ def test_shares_are_neither_too_small_nor_too_large(left: int, workers: int, eac
     assert size in (1, left) or size * each >= least * 0.999
     assert size == 1 or size * each <= max(MOST_SECONDS, least + each) * 1.001
     assert size <= max(math.ceil(left / workers), math.ceil(least / each))
+
+
+def test_the_last_shares_end_together() -> None:
+    """What is left goes to those who will be done first, in parts that are worth handing over."""
+    pace = Pace(1.0, 1000)  # a millisecond each
+    assert share_size(100, 2, pace, even=0.05) == 50
+    assert share_size(100, 2, pace, even=-1.0) == 1000 * TAIL_SECONDS
+    assert share_size(100, 50, pace, even=0.0) == 1000 * tail(50)
+    assert share_size(3, 2, pace, even=0.05) == 3
 
 
 def test_unknown_work_is_tried_first() -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.cluster.packing import Packed, join_results, pack_policies, pack_result, pack_task
-from arz.cluster.scheduling import DEPTH, Pace, share_size
+from arz.cluster.scheduling import DEPTH, Pace, share_size, tail
 from arz.cluster.worker import difference, identity
 from arz.network import NetworkBatch
 from arz.program import Batch
@@ -44,6 +44,8 @@ BIRTHS = 3
 """If so many workers end before they begin, and none does begin, none will."""
 MOST_PAUSE = 60.0
 """After workers that ended before they began no others are hired for a while, at most this long (s)."""
+SUMMING_SECONDS = 2e-5
+"""What all workers have to do is summed up again after so long for each of them."""
 DISMISSED = "the workers were dismissed"
 FIRST_REMINDER, REMINDER = 5.0, 60.0
 """When to say that there are no workers, and when to say it again (s)."""
@@ -155,6 +157,8 @@ class _Share:
     first: int
     last: int
     attempts: int = 0
+    seconds: float = 0.0
+    """About what it takes."""
 
     def __len__(self) -> int:
         return self.last - self.first
@@ -173,6 +177,8 @@ class _Member:
     refused: str = ""
     """Why it is not used."""
     shares: list[_Share] = field(default_factory=list)
+    free_at: float = 0.0
+    """About when it will have done them."""
 
 
 class Crew:
@@ -219,6 +225,7 @@ class Crew:
         self._looked, self._remind_at = -TICK, 0.0
         self._told_ready = self._last_ready = 0
         self._is_silent = False
+        self._busy, self._summed_at = 0.0, 0.0
         self._thread = threading.Thread(target=self._run, name="arz workers", daemon=True)
         self._thread.start()
         try:
@@ -447,12 +454,14 @@ class Crew:
         for depth in range(DEPTH):
             for member in list(self._members.values()):
                 if member.is_ready and len(member.shares) == depth:
-                    share = self._next_share()
-                    if share is None:
-                        return
-                    self._give(member, share)
+                    self._give_next(member)
 
-    def _next_share(self) -> _Share | None:
+    def _give_next(self, member: _Member) -> None:
+        share = self._next_share(member)
+        if share is not None:
+            self._give(member, share)
+
+    def _next_share(self, member: _Member) -> _Share | None:
         """Of the requests in turn."""
         for _ in range(len(self._requests)):
             request = self._requests.popleft()
@@ -463,16 +472,31 @@ class Crew:
                 return request.again.pop()
             left = len(request.policies) - request.next
             if left:
-                size = share_size(left, self._ready, request.pace)
+                even = self._even(member, left * request.pace.seconds_each)
+                if member.shares and even < tail(self._ready):
+                    continue  # others will be done before this one
+                size = share_size(left, self._ready, request.pace, even)
                 request.next += size
                 return _Share(request, request.next - size, request.next)
         return None
 
+    def _even(self, member: _Member, left: float) -> float:
+        """How many of the seconds that are left are for this worker, if all shall be done at the same time."""
+        now = time.monotonic()
+        if now - self._summed_at > SUMMING_SECONDS * len(self._members):
+            self._busy = sum(max(0.0, each.free_at - now) for each in self._members.values() if each.is_ready)
+            self._summed_at = now
+        return (left + self._busy) / max(self._ready, 1) - max(0.0, member.free_at - now)
+
     def _give(self, member: _Member, share: _Share) -> None:
         request = share.request
+        now = time.monotonic()
         if not member.shares:
-            member.since = time.monotonic()
+            member.since = now
         member.shares.append(share)
+        share.seconds = len(share) * request.pace.seconds_each
+        member.free_at = max(member.free_at, now) + share.seconds
+        self._busy += share.seconds
         policies = pack_policies(request.policies, share.first, share.last)
         future = member.hand.evaluate(policies, request.task, request.episodes, request.options)
         self._when_done(future, partial(self._on_share, member, share))
@@ -487,6 +511,7 @@ class Crew:
             return
         member.shares.remove(share)
         member.since = time.monotonic()
+        member.free_at = member.since + sum(each.seconds for each in member.shares)
         request = share.request
         if error is not None:
             request.fail(error)
@@ -497,9 +522,7 @@ class Crew:
             request.done += len(share)
         if request.done == len(request.policies):
             request.is_over.set()
-        following = self._next_share()
-        if following is not None:
-            self._give(member, following)
+        self._give_next(member)
 
 
 def check_limits(most: int | None, time_limit: float) -> None:

@@ -2,7 +2,8 @@
 
 Nobody knows beforehand how long a policy takes: one that falls at once costs a hundredth of one that walks to the end.
 So shares are large at first and small at the end (guided self-scheduling): whoever is done takes the next. No share is
-so small that handing it over costs more than a few per cent of its time, or so large that its loss would hurt.
+so small that handing it over costs more than a few per cent of its time, or so large that its loss would hurt. The last
+ones are such that all workers are done at about the same time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Sequence
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 10.0
 """A share should take about as long as the first, or longer, and not longer than the second."""
+TAIL_SECONDS = 0.01
+"""So short may the last shares be, for few workers."""
 HANDING_SECONDS = 0.001
 """About what a share costs the driver: with W workers no share should take less than W times this."""
 GROWTH = 4.0
@@ -42,20 +45,27 @@ class Pace:
         return self.seconds / self.policies if self.policies else 0.0
 
 
-def share_size(left: int, workers: int, pace: Pace) -> int:
+def tail(workers: int) -> float:
+    """How many seconds the last shares should take at least: so long that handing them over does not take longer."""
+    return max(TAIL_SECONDS, HANDING_SECONDS * workers)
+
+
+def share_size(left: int, workers: int, pace: Pace, even: float = math.inf) -> int:
     """How many of the policies that are left the next worker gets.
 
     Args:
         left: how many nobody has yet; at least one.
         workers: how many share them.
         pace: how long policies take. The less is known of it, the smaller a share is: the first is one policy.
+        even: seconds after which this worker should be done with the share, to be done when others are.
     """
     each = max(pace.seconds_each, 1e-9)
     fair = math.ceil(left / (ROUNDS * max(workers, 1)))
     least = math.ceil(max(LEAST_SECONDS, HANDING_SECONDS * workers) / each)
     most = max(1, int(MOST_SECONDS / each))
     known = max(1, int(GROWTH * pace.policies))
-    return min(left, known, max(min(fair, most), least))
+    last = max(1, int(min(max(even, tail(workers)) / each, left)))
+    return min(left, known, last, max(min(fair, most), least))
 
 
 def simulate(seconds: Sequence[float], workers: int, overhead: float = 0.0, driver: float = 0.0) -> float:
@@ -69,10 +79,14 @@ def simulate(seconds: Sequence[float], workers: int, overhead: float = 0.0, driv
         driver: seconds of the driver for each share; it does one after the other.
     """
     pace = Pace(math.fsum(seconds), len(seconds))
-    free, first, handed = [0.0] * workers, 0, 0.0
+    free, first, handed, total = [0.0] * workers, 0, 0.0, 0.0
     while first < len(seconds):
-        last = first + share_size(len(seconds) - first, workers, pace)
-        handed = max(handed, heapq.heappop(free)) + driver
-        heapq.heappush(free, handed + overhead + math.fsum(seconds[first:last]))
+        left, was_free = len(seconds) - first, heapq.heappop(free)
+        handed = max(handed, was_free) + driver
+        others = max(0.0, total - was_free - (workers - 1) * handed)  # what they have to do still
+        last = first + share_size(left, workers, pace, (left * pace.seconds_each + others) / workers)
+        is_free = handed + overhead + math.fsum(seconds[first:last])
+        heapq.heappush(free, is_free)
+        total += is_free - was_free
         first = last
     return max(free)
