@@ -74,7 +74,7 @@ class RayCluster:
             _knock(str(address))
         how: dict[str, Any] = {"address": address}
         constants = self._ray._private.ray_constants
-        can_be_reached = constants.ENABLE_RAY_CLUSTER
+        can_be_reached = getattr(constants, "ENABLE_RAY_CLUSTER", True)
         if address is None and not os.environ.get("RAY_ADDRESS"):
             how = {"address": "local", "num_cpus": available_threads(), "include_dashboard": False}
             how["object_store_memory"] = STORE_BYTES
