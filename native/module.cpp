@@ -9,6 +9,7 @@
 #include "liveness.hpp"
 #include "pool.hpp"
 #include "variation.hpp"
+#include "wire.hpp"
 
 namespace arz {
 namespace {
@@ -104,6 +105,22 @@ nb::tuple arrays(const Batch& batch) {
   return nb::make_tuple(as_numpy(std::move(bytes), {instructions, sizeof(Instruction)}),
                         as_numpy(std::move(lengths), {programs, kMaxFunctions}), as_numpy(std::move(cadfs), {programs}),
                         as_numpy(std::move(images), {programs, std::size_t(batch.shape.image_size())}));
+}
+
+Output<std::uint8_t> encoded_part(const Batch& batch, std::int64_t first, std::int64_t last) {
+  require(0 <= first && first <= last && static_cast<std::size_t>(last) <= batch.size(),
+          "expected a part of a batch of " + text(batch.size()));
+  auto bytes = [&] {
+    const nb::gil_scoped_release release;
+    return encoded(batch, first, last);
+  }();
+  const std::size_t count = bytes.size();
+  return as_numpy(std::move(bytes), {count});
+}
+
+Batch decoded_batch(const MemoryShape& shape, Input<std::uint8_t, 1> bytes) {
+  const nb::gil_scoped_release release;
+  return decoded(shape, {bytes.data(), bytes.shape(0)});
 }
 
 // A batch of new programs: make(i, genome) for each, in parts, one for each thread.
@@ -371,8 +388,10 @@ NB_MODULE(ARZ_MODULE, m) {
       .def("kept", &Batch::kept)
       .def("memory_sizes", &memory_sizes)
       .def("arrays", &arrays)
+      .def("encoded", &encoded_part)
       .def("selected", &selected)
       .def("joined", &joined);
+  m.def("decoded", &decoded_batch, nb::arg(), nb::arg().noconvert());
   m.def("batch", &make_batch, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
         nb::arg().noconvert());
   m.def("effective", &effective);

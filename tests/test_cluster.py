@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import subprocess
@@ -36,7 +37,7 @@ from arz.cluster.worker import Worker, difference, identity
 from arz.evaluate import evaluate, fresh_episodes
 from arz.native import core
 from arz.network import Architecture, NetworkBatch
-from arz.program import Batch, Memory
+from arz.program import Batch, Memory, Program
 from arz.streams import keys
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
@@ -45,7 +46,7 @@ from arz.tasks.task import Evaluation, Task
 from arz.vary import Variation, random_programs
 from tests.runs_support import content, small_options
 from tests.runs_support import small as small_cartpole
-from tests.support import examples, same_bits
+from tests.support import examples, programs, same_bits
 from tests.test_quadruped_runs import small as small_quadruped
 
 CARTPOLE, QUADRUPED = Cartpole(steps=100), Quadruped(steps=60, break_step=30)
@@ -155,18 +156,41 @@ def test_policies_and_tasks_travel(task: Task) -> None:
     policies = assorted(task, 7)
     arrived = packing.unpack_policies(packing.pack_policies(policies, 2, 5))
     assert isinstance(arrived, Batch)
-    assert [str(each) for each in arrived.unpack()] == [str(policies[which]) for which in (2, 3, 4)]
+    matters = Batch(policies.memory, core.effective(policies.core)[0]).take([2, 3, 4])
+    assert [str(each) for each in arrived.unpack()] == [str(each) for each in matters.unpack()]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_every_bit_of_a_start_state_travels(share: float) -> None:
-    memory, code = assorted(CARTPOLE, 7).memory, assorted(CARTPOLE, 7).core.arrays()
-    odd = np.random.default_rng(1).choice([0.0, -0.0, 5e-324, -1e308, 1.5], code[3].shape)
-    images = np.where(np.random.default_rng(2).random(odd.shape) < share, odd, 0.0)
-    policies = Batch(memory, core.batch(memory.native, *code[:3], images))
-    arrived = packing.unpack_policies(packing.pack_policies(policies, 2, 5))
+@examples(50)
+@given(program=programs(), seed=st.integers(0, 2**32))
+def test_every_bit_that_matters_travels(program: Program, seed: int, share: float) -> None:
+    choose = np.random.default_rng(seed)
+    odd = choose.choice([0.0, -0.0, 5e-324, -1e308, 1.5], program.image.shape)
+    image = np.where(choose.random(odd.shape) < share, odd, 0.0)
+    policies = Batch.pack([Program(program.memory, program.functions, image), program])
+    arrived = packing.unpack_policies(packing.pack_policies(policies, 0, 2))
     assert isinstance(arrived, Batch)
-    assert same_bits(arrived.core.arrays()[3], images[2:5])
+    assert arrived.memory == policies.memory
+    expected, _ = core.effective(policies.core)
+    assert all(map(same_bits, arrived.core.arrays(), expected.arrays()))
+
+
+@examples(100)
+@given(st.data())
+def test_bytes_that_are_no_programs_are_refused(data: st.DataObject) -> None:
+    policies = assorted(QUADRUPED, 3)
+    packed = policies.core.encoded(0, 3)
+    with pytest.raises(ValueError, match="a part of a batch of 3"):
+        policies.core.encoded(*data.draw(st.sampled_from([(0, 4), (-1, 2), (2, 1)])))
+    shorter = packed[: data.draw(st.integers(1, len(packed) - 1))]
+    ends = {len(policies.core.encoded(0, count)) for count in (1, 2)}
+    if len(shorter) not in ends:
+        with pytest.raises(ValueError, match="end too soon"):
+            core.decoded(policies.memory.native, shorter)
+    for where in data.draw(st.lists(st.integers(0, len(packed) - 1), min_size=1, max_size=5)):
+        packed[where] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(ValueError):  # or they are other programs
+        core.decoded(policies.memory.native, packed)
 
 
 def test_networks_travel() -> None:

@@ -37,26 +37,18 @@ def unpack_task(packed: Packed) -> Task:
 
 
 def pack_policies(policies: Batch | NetworkBatch, first: int, last: int) -> Packed:
-    """Some of these policies, from the first up to before the last, as plain arrays."""
+    """Some of these policies, from the first up to before the last: of programs only what can influence an action."""
     if isinstance(policies, NetworkBatch):
-        return {"architecture": asdict(policies.architecture), "arrays": [policies.numbers[first:last]]}
-    chosen = policies.take(np.arange(first, last)).core.arrays()
-    bits = chosen[3].view(np.uint64).ravel()
-    where = np.flatnonzero(bits)  # few: registers begin with zero, unless mutations gave them something else
-    arrays = [*chosen[:3], where, bits[where]]
-    return {"memory": asdict(policies.memory), "arrays": arrays, "images": chosen[3].shape}
+        return {"architecture": asdict(policies.architecture), "numbers": policies.numbers[first:last]}
+    return {"memory": asdict(policies.memory), "programs": policies.core.encoded(first, last)}
 
 
 def unpack_policies(packed: Packed) -> Batch | NetworkBatch:
     """The policies."""
-    arrays = [np.array(array) for array in packed["arrays"]]  # what arrives cannot be written to
     if "architecture" in packed:
-        return NetworkBatch(Architecture(**packed["architecture"]), arrays[0])
-    instructions, lengths, cadfs, where, values = arrays
-    bits = np.zeros(packed["images"], np.uint64)
-    bits.ravel()[where] = values
+        return NetworkBatch(Architecture(**packed["architecture"]), packed["numbers"])
     memory = Memory(**packed["memory"])
-    return Batch(memory, core.batch(memory.native, instructions, lengths, cadfs, bits.view(np.float64)))
+    return Batch(memory, core.decoded(memory.native, packed["programs"]))
 
 
 def pack_result(found: Evaluation) -> list[Any]:
