@@ -6,14 +6,16 @@
 // one trunk for each episode.)
 //
 // Robots of several policies move side by side, in slots without gaps: when one ends, the last takes its place, and a
-// new policy starts as soon as there is room. Nothing of this changes a result: robots do not touch each other.
+// new policy starts as soon as there is room. Where little work comes at a time, robots of one piece of work move on
+// beside those of the next (Relay). Nothing of this changes a result: robots do not touch each other.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "rollout.hpp"
@@ -34,15 +36,22 @@ struct Constraint {
 };
 
 // What is to be done, and where the results go: outcomes[policy][episode].
+template <class Policy>
 struct BranchingWork {
   QuadrupedSettings settings;
-  std::span<const std::uint64_t> keys;
+  std::vector<std::uint64_t> keys;
   std::size_t policies;
+  std::function<void(Policy&, std::size_t)> load;  // load(policy, number) loads one with one lane
   QuadrupedOutcome* outcomes;
   Constraint constraint;
   bool shares_trunk = true;  // else every episode has its own
   int crowd = 32;            // new policies start while there are fewer robots
-  std::atomic<std::size_t> next = 0;
+
+  std::vector<Break> breaks = breaks_of(settings, keys);
+  std::atomic<std::size_t> next = 0;                       // the first policy that nobody has taken yet
+  std::atomic<std::size_t> open = policies * keys.size();  // episodes that have not ended
+
+  bool has_more() const { return next < policies; }
 };
 
 // What one thread works with; reused, so that little is allocated in between.
@@ -51,14 +60,18 @@ class Branching {
  public:
   explicit Branching(Robots robots) : robots_(std::move(robots)) {}
 
-  // Takes policies from the work until none is left. load(policy, number) loads one with one lane.
-  template <class Load>
-  void run(BranchingWork& work, Load load) {
-    work_ = &work;
-    breaks_.clear();
-    for (std::uint64_t key : work.keys) breaks_.push_back(break_of(work.settings, key));
-    for (;;) {
-      admit(load);
+  using Work = BranchingWork<Policy>;
+
+  // Takes policies of the work until none is left.
+  void run(Work& work) {
+    run(work, [&] { return work.has_more() ? &work : nullptr; });
+  }
+  // Until this work is done, or others have taken what is left of it. next() gives a work that has policies left, this
+  // or another, or null; robots of other works stay, and move on when one of these is run.
+  template <class Next>
+  void run(const Work& work, Next next) {
+    while (work.open > 0) {
+      admit(next);
       if (owners_.empty()) return;
       for (auto& runner : runners_)
         if (runner->is_busy()) act(*runner);
@@ -77,6 +90,7 @@ class Branching {
   // A policy and its robots; lane 0 is the trunk as long as there are episodes to come.
   struct Runner {
     Policy policy;
+    Work* work;
     std::size_t number;
     int time;
     std::vector<Lane> lanes;
@@ -93,28 +107,31 @@ class Branching {
 
   // ---- starting ----
 
-  template <class Load>
-  void admit(Load load) {
-    while (static_cast<int>(owners_.size()) < work_->crowd) {
+  template <class Next>
+  void admit(Next next) {
+    for (;;) {
+      Work* work = waiting_.empty() ? next() : waiting_.back().work;
+      if (work == nullptr || static_cast<int>(owners_.size()) >= work->crowd) return;
       if (waiting_.empty()) {
-        const std::size_t number = work_->next.fetch_add(1);
-        if (number >= work_->policies) return;
+        const std::size_t number = work->next.fetch_add(1);
+        if (number >= work->policies) continue;  // another thread was faster
         Runner& runner = idle();
-        load(runner.policy, number);
-        std::vector<int> all(breaks_.size());
+        work->load(runner.policy, number);
+        std::vector<int> all(work->keys.size());
         std::iota(all.begin(), all.end(), 0);
-        if (work_->shares_trunk && !runner.policy.draws()) {
-          start(runner, number, std::move(all));
+        if (work->shares_trunk && !runner.policy.draws()) {
+          start(runner, *work, number, std::move(all));
           continue;
         }
-        for (int episode : all) waiting_.push_back({number, episode});
+        for (int episode : all) waiting_.push_back({work, number, episode});
         if (waiting_.empty()) continue;
       }
-      const auto [number, episode] = waiting_.back();
+      const std::size_t number = waiting_.back().number;
+      const int episode = waiting_.back().episode;
       waiting_.pop_back();
       Runner& runner = idle();
-      load(runner.policy, number);
-      start(runner, number, {episode});
+      work->load(runner.policy, number);
+      start(runner, *work, number, {episode});
     }
   }
 
@@ -125,15 +142,16 @@ class Branching {
     return *runners_.back();
   }
 
-  void start(Runner& runner, std::size_t number, std::vector<int> episodes) {
+  void start(Runner& runner, Work& work, std::size_t number, std::vector<int> episodes) {
     if (episodes.empty()) return;
-    const std::uint64_t key = policy_key(work_->keys[episodes.front()]);
+    const std::uint64_t key = policy_key(work.keys[episodes.front()]);
     runner.policy.reset({&key, 1});
+    runner.work = &work;
     runner.number = number;
     runner.time = 0;
     runner.ended = runner.done_total = runner.done_length = 0.0;
-    std::sort(episodes.begin(), episodes.end(), [&](int a, int b) {
-      return std::pair(-breaks_[a].step, breaks_[a].leg) < std::pair(-breaks_[b].step, breaks_[b].leg);
+    std::sort(episodes.begin(), episodes.end(), [&breaks = work.breaks](int a, int b) {
+      return std::pair(-breaks[a].step, breaks[a].leg) < std::pair(-breaks[b].step, breaks[b].leg);
     });
     runner.to_come = std::move(episodes);
     runner.lanes.clear();
@@ -151,14 +169,16 @@ class Branching {
 
   // ---- running ----
 
+  const Break& next_break(const Runner& runner) const { return runner.work->breaks[runner.to_come.back()]; }
+
   bool breaks_now(const Runner& runner) const {
-    return !runner.to_come.empty() && breaks_[runner.to_come.back()].step <= runner.time;
+    return !runner.to_come.empty() && next_break(runner).step <= runner.time;
   }
 
   void branch(Runner& runner) {
-    const int leg = breaks_[runner.to_come.back()].leg;
+    const int leg = next_break(runner).leg;
     std::vector<int> same;
-    while (breaks_now(runner) && breaks_[runner.to_come.back()].leg == leg) {
+    while (breaks_now(runner) && next_break(runner).leg == leg) {
       same.push_back(runner.to_come.back());
       runner.to_come.pop_back();
     }
@@ -189,7 +209,7 @@ class Branching {
 
   void judge(Runner& runner) {
     ++runner.time;
-    const bool is_over = runner.time >= work_->settings.steps;
+    const bool is_over = runner.time >= runner.work->settings.steps;
     for (int l = static_cast<int>(runner.lanes.size()) - 1; l >= 0; --l) {
       Lane& lane = runner.lanes[l];
       lane.episode.judge(robots_, lane.slot);
@@ -202,17 +222,17 @@ class Branching {
 
   // Whether it is certain that the policy breaks the constraint. With one trunk for each episode that is not known.
   bool is_worthless(const Runner& runner) const {
-    const Constraint& constraint = work_->constraint;
+    const Constraint& constraint = runner.work->constraint;
     if (!runner.is_busy() || runner.time <= constraint.length) return false;
     double most = runner.done_total, least_length = runner.done_length;
     double count = 0.0;
     for (std::size_t l = 0; l < runner.lanes.size(); ++l) {
       const double share = static_cast<double>(runner.lanes[l].episodes.size() + (l == 0 ? runner.to_come.size() : 0));
-      most += share * (runner.lanes[l].episode.total() + (work_->settings.steps - runner.time));
+      most += share * (runner.lanes[l].episode.total() + (runner.work->settings.steps - runner.time));
       least_length += share * runner.time;
       count += share;
     }
-    const double all = static_cast<double>(breaks_.size());
+    const double all = static_cast<double>(runner.work->keys.size());
     return count + runner.ended == all && least_length > constraint.length * all &&
            most < constraint.total * all - 1e-6;
   }
@@ -226,7 +246,9 @@ class Branching {
     runner.ended += share;
     runner.done_total += share * outcome.total;
     runner.done_length += share * outcome.length;
-    for (int episode : lane.episodes) work_->outcomes[runner.number * breaks_.size() + episode] = {outcome, distance};
+    Work& work = *runner.work;
+    for (int episode : lane.episodes) work.outcomes[runner.number * work.keys.size() + episode] = {outcome, distance};
+    work.open -= lane.episodes.size();
     release(lane.slot);
     const int last = static_cast<int>(runner.lanes.size()) - 1;
     if (l != last) {
@@ -250,15 +272,50 @@ class Branching {
   }
 
   Robots robots_;
-  BranchingWork* work_ = nullptr;
-  std::vector<Break> breaks_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<Owner> owners_;  // of each slot
   struct Waiting {
+    Work* work;
     std::size_t number;
     int episode;
   };
   std::vector<Waiting> waiting_;
+};
+
+// For one thread's worth of work that comes in pieces, from several callers. One of them at a time moves the robots of
+// all, until its own work is done; then the next goes on with those that are still there. So robots move side by side
+// to the end of the last piece, not of each.
+template <class Policy, class Robots>
+class Relay {
+ public:
+  using Work = BranchingWork<Policy>;
+
+  explicit Relay(Robots robots) : crew_(std::move(robots)) {}
+
+  // Until the work is done. Should there be no memory left, the process ends: others could not go on with half a step.
+  void run(Work& work, std::mutex& baton) noexcept {
+    {
+      const std::lock_guard lock(list_);
+      works_.push_back(&work);
+    }
+    {
+      const std::lock_guard lock(baton);
+      crew_.run(work, [this] { return next(); });
+    }
+    const std::lock_guard lock(list_);
+    std::erase(works_, &work);
+  }
+
+ private:
+  Work* next() {
+    const std::lock_guard lock(list_);
+    const auto found = std::find_if(works_.begin(), works_.end(), [](const Work* work) { return work->has_more(); });
+    return found == works_.end() ? nullptr : *found;
+  }
+
+  Branching<Policy, Robots> crew_;
+  std::mutex list_;
+  std::vector<Work*> works_;
 };
 
 // One episode step by step, as it is: rows[step] = state, action (clipped), reward, and 1 for each leg that works.

@@ -26,6 +26,23 @@ using physics::Robots;
 
 // ---- engines: how robots move ----
 
+// A relay for each kind of policy.
+struct Relays {
+  virtual ~Relays() = default;
+  virtual void run(BranchingWork<ProgramPolicy>& work) = 0;
+  virtual void run(BranchingWork<NetworkPolicy>& work) = 0;
+};
+template <class R>
+struct RelaysOf final : Relays {
+  std::mutex baton;  // one for all: MuJoCo's robots share their data
+  Relay<ProgramPolicy, R> programs;
+  Relay<NetworkPolicy, R> networks;
+
+  explicit RelaysOf(const R& robots) : programs(robots), networks(robots) {}
+  void run(BranchingWork<ProgramPolicy>& work) override { programs.run(work, baton); }
+  void run(BranchingWork<NetworkPolicy>& work) override { networks.run(work, baton); }
+};
+
 // Which robots: our own in floats (eight side by side) or doubles, or MuJoCo's, of which each thread needs its own
 // data.
 struct Engine {
@@ -35,6 +52,7 @@ struct Engine {
   std::vector<MujocoData> data;
   std::vector<double> start;
   nb::object owner;  // keeps what the addresses point to
+  std::shared_ptr<Relays> relays = nullptr;
 
   // Calls work(robots, thread's own maker of robots) for the kind.
   template <class Work>
@@ -49,6 +67,13 @@ struct Engine {
     }
   }
 };
+
+// The same, for callers that share one thread's worth of robots.
+Engine shared_engine(const Engine& engine) {
+  Engine result = engine;
+  engine.visit(0, [&]<class R>(const R& robots) { result.relays = std::make_shared<RelaysOf<R>>(robots); });
+  return result;
+}
 
 Engine own_engine(bool is_double, int contact_iterations) {
   require(contact_iterations >= 1 && contact_iterations <= 1000, "contact_iterations must be 1 to 1000");
@@ -85,10 +110,7 @@ QuadrupedSettings make_quadruped(int leg, int break_step, int steps) {
 // Which leg breaks in each episode, and when: rows (leg, step).
 Output<std::int32_t> breaks(const QuadrupedSettings& settings, Input<std::uint64_t, 1> keys) {
   std::vector<std::int32_t> rows;
-  for (std::uint64_t key : copied(keys)) {
-    const Break b = break_of(settings, key);
-    rows.insert(rows.end(), {b.leg, b.step});
-  }
+  for (const Break& b : breaks_of(settings, copied(keys))) rows.insert(rows.end(), {b.leg, b.step});
   return as_numpy(std::move(rows), {keys.shape(0), 2});
 }
 
@@ -126,16 +148,18 @@ nb::tuple rollout(const Many& batch, const QuadrupedSettings& settings, const En
   if (engine.kind == Engine::Kind::mujoco) threads = std::min<int>(threads, static_cast<int>(engine.data.size()));
   {
     const nb::gil_scoped_release release;
-    BranchingWork work{settings,     drawn, programs, outcomes.data(), {constraint_length, constraint_total},
-                       shares_trunk, crowd};
-    Pool::shared().run(threads, threads, [&](std::size_t thread) {
-      engine.visit(thread, [&]<class R>(R robots) {
-        Branching<PolicyOf<Many>, R> crew(std::move(robots));
-        crew.run(work, [&](PolicyOf<Many>& policy, std::size_t p) {
-          load(policy, batch, p, 1, only_effective, sums.data() + p * sums_of(batch));
-        });
+    using Policy = PolicyOf<Many>;
+    const auto load_one = [&](Policy& policy, std::size_t p) {
+      load(policy, batch, p, 1, only_effective, sums.data() + p * sums_of(batch));
+    };
+    const Constraint constraint{constraint_length, constraint_total};
+    BranchingWork<Policy> work{settings, drawn, programs, load_one, outcomes.data(), constraint, shares_trunk, crowd};
+    if (engine.relays)
+      engine.relays->run(work);
+    else
+      Pool::shared().run(threads, threads, [&](std::size_t thread) {
+        engine.visit(thread, [&]<class R>(R robots) { Branching<Policy, R>(std::move(robots)).run(work); });
       });
-    });
   }
   std::vector<double> totals(outcomes.size()), distances(outcomes.size());
   std::vector<std::int32_t> lengths(outcomes.size());
@@ -379,6 +403,7 @@ void bind_quadruped(nb::module_& m) {
   nb::class_<Engine>(m, "Engine");
   m.def("quadruped_settings", &make_quadruped);
   m.def("own_engine", &own_engine);
+  m.def("shared_engine", &shared_engine);
   m.def("mujoco_engine", &mujoco_engine);
   const auto define = [&](auto rollout, auto recorded) {
     m.def("quadruped_rollout", rollout, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg(), nb::arg(),

@@ -24,6 +24,7 @@ from arz.cluster import crew as crews
 from arz.cluster import packing
 from arz.cluster.crew import Crew, LostError, WorkerError
 from arz.cluster.scheduling import (
+    DEPTH,
     HANDING_SECONDS,
     LEAST_SECONDS,
     MOST_SECONDS,
@@ -61,7 +62,7 @@ class FakeHand:
 
     def __init__(self, cluster: FakeCluster, number: int) -> None:
         self._cluster, self._number = cluster, number
-        self._pool = ThreadPoolExecutor(1)
+        self._pool, self._worker = ThreadPoolExecutor(DEPTH), Worker()
         self._shares, self.is_dead = 0, False
         self.is_dismissed = threading.Event()
 
@@ -87,7 +88,7 @@ class FakeHand:
         if how == "raise":
             raise ValueError("they do not fit")
         time.sleep(self._cluster.lots.random() * self._cluster.delay)
-        found, _ = Worker().evaluate(*work)
+        found, _ = self._worker.evaluate(*work)
         return found, 0.01 * len(found[0])
 
     def dismiss(self) -> None:
@@ -522,30 +523,40 @@ def test_a_time_limit_is_a_time() -> None:
 
 
 @examples(200)
-@given(st.integers(1, 10_000), st.integers(1, 2000), st.floats(1e-6, 100))
-def test_shares_are_neither_too_small_nor_too_large(left: int, workers: int, each: float) -> None:
-    size = share_size(left, workers, Pace(1e6 * each, 1e6))
+@given(st.integers(1, 10_000), st.integers(1, 2000), st.floats(1e-6, 100), st.floats(-1, 1000), st.booleans())
+def test_shares_are_neither_too_small_nor_too_large(
+    left: int, workers: int, each: float, even: float, is_idle: bool
+) -> None:
+    size = share_size(left, workers, Pace(1e6 * each, 1e6), even, is_idle)
     least = max(LEAST_SECONDS, HANDING_SECONDS * workers)
     assert 1 <= size <= left
-    assert size in (1, left) or size * each >= least * 0.999
-    assert size == 1 or size * each <= max(MOST_SECONDS, least + each) * 1.001
-    assert size <= max(math.ceil(left / workers), math.ceil(least / each))
+    assert size in (1, left) or (size + 1) * each >= max(min(least, even), tail(workers)) * 0.999
+    assert size == 1 or size * each <= max(min(MOST_SECONDS, even), least) * 1.001
+    assert size == 1 or not is_idle or size * each <= least * 1.001
 
 
-def test_the_last_shares_end_together() -> None:
+def test_shares_are_large_while_much_is_left() -> None:
+    pace = Pace(1.0, 1000)  # a millisecond each
+    assert share_size(1000, 2, pace, even=0.5, is_idle=True) == 1000 * LEAST_SECONDS
+    assert 300 < share_size(1000, 2, pace, even=0.5, is_idle=False) < 450
+    assert 50 <= share_size(1000, 10, pace, even=0.1, is_idle=False) < 80
+
+
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_the_last_shares_end_together(is_idle: bool) -> None:
     """What is left goes to those who will be done first, in parts that are worth handing over."""
     pace = Pace(1.0, 1000)  # a millisecond each
-    assert share_size(100, 2, pace, even=0.05) == 50
-    assert share_size(100, 2, pace, even=-1.0) == 1000 * TAIL_SECONDS
-    assert share_size(100, 50, pace, even=0.0) == 1000 * tail(50)
-    assert share_size(3, 2, pace, even=0.05) == 3
+    assert share_size(100, 2, pace, 0.04, is_idle) == 40
+    assert share_size(100, 2, pace, -1.0, is_idle) == 1000 * TAIL_SECONDS
+    assert share_size(100, 50, pace, 0.0, is_idle) == 1000 * tail(50)
+    assert share_size(3, 2, pace, 0.04, is_idle) == 3
 
 
 def test_unknown_work_is_tried_first() -> None:
     pace = Pace()
-    assert share_size(1000, 4, pace) == 1
+    assert share_size(1000, 4, pace, 0.0, is_idle=True) == 1
     pace.add(2e-5, 1)
-    assert share_size(1000, 4, pace) == 4
+    assert share_size(1000, 4, pace, 0.005, is_idle=True) == 4
     pace = Pace()
     pace.add(2.0, 4)
     assert pace.seconds_each == pytest.approx(0.5)

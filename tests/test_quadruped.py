@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from gymnasium.utils.env_checker import check_env
 from arz import Batch, Interpreter, Memory, Program, Variation, random_programs
 from arz.evaluate import Evaluation, Status, evaluate, fresh_episodes, record
 from arz.native import core
+from arz.network import Architecture, NetworkBatch
 from arz.streams import keys
 from arz.tasks.quadruped import IDLE_LENGTH, IDLE_RETURN, LEGS, STATE, Quadruped
 from arz.tasks.quadruped_environment import LaikagoLegBreak
@@ -42,6 +44,26 @@ def plainly() -> Evaluation:
     """Each episode by itself, from its start, with dead code."""
     options: dict[str, Any] = {"shares_trunk": False, "crowd": 1, "only_effective": False}
     return evaluate(assorted(), TASK, fresh_episodes(12), threads=1, **options)
+
+
+@pytest.mark.parametrize("engine", ["batched", "double", "mujoco"])
+def test_callers_can_share_robots(engine: str) -> None:
+    """Whoever else is there, with whatever task and whenever: each finds what it would find alone."""
+    tasks = [Quadruped(engine=engine, steps=steps, leg=leg) for steps, leg in ((40, "random"), (60, "none"), (7, "RL"))]
+    shape = Architecture("lstm", 37, 12, (3,))
+    networks = NetworkBatch(shape, np.random.default_rng(1).normal(size=(20, shape.size)))
+
+    def ask(number: int, shared: core.Engine | None) -> Evaluation:
+        some = networks if number % 4 == 3 else assorted().take(np.arange(5) + 7 * (number % 6))
+        options: dict[str, Any] = {"crowd": 1 + number % 9, "stops_idle": number % 2 == 0, "engine": shared}
+        return evaluate(some, tasks[number % 3], fresh_episodes(number % 5, first=number), threads=1, **options)
+
+    alone = [ask(number, None) for number in range(30)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(ask, [*range(30)] * 3, [tasks[0].shared_engine()] * 90))
+    for number, found in enumerate(together):
+        assert same(found, alone[number % 30]), number
+        assert same_bits(found.sums, alone[number % 30].sums)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

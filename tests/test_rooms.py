@@ -48,7 +48,7 @@ DOORS: dict[str, set[str]] = {
     "cluster.worker": {"cluster.packing", "evaluate", "interpreter", "program", "streams", "tasks.cartpole"}
     | {"tasks.quadruped", "tasks.task", "vary"},
     "cluster.crew": {"cluster.packing", "cluster.scheduling", "cluster.worker", "network", "program", "tasks.task"},
-    "cluster.ray_workers": {"cluster.crew", "cluster.packing", "cluster.worker", "interpreter"},
+    "cluster.ray_workers": {"cluster.crew", "cluster.packing", "cluster.scheduling", "cluster.worker", "interpreter"},
     "tasks.schedule": {"streams"},
     "tasks.foreign": set(),
     "tasks.change_check": {"tasks.foreign", "tasks.schedule"},

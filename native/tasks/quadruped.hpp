@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "physics/laikago_model.hpp"
 #include "random.hpp"
@@ -34,6 +35,12 @@ inline Break break_of(const QuadrupedSettings& settings, std::uint64_t key) {
   const int step = static_cast<int>(stream.below(settings.steps));
   if (settings.leg == kNoLeg) return {kNoLeg, settings.steps};
   return {settings.leg == kRandom ? leg : settings.leg, settings.break_step == kRandom ? step : settings.break_step};
+}
+
+inline std::vector<Break> breaks_of(const QuadrupedSettings& settings, const std::vector<std::uint64_t>& keys) {
+  std::vector<Break> breaks;
+  for (std::uint64_t key : keys) breaks.push_back(break_of(settings, key));
+  return breaks;
 }
 
 // One episode, on a robot in some slot.

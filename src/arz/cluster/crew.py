@@ -456,10 +456,12 @@ class Crew:
                 if member.is_ready and len(member.shares) == depth:
                     self._give_next(member)
 
-    def _give_next(self, member: _Member) -> None:
+    def _give_next(self, member: _Member) -> bool:
+        """Whether there was something for it."""
         share = self._next_share(member)
         if share is not None:
             self._give(member, share)
+        return share is not None
 
     def _next_share(self, member: _Member) -> _Share | None:
         """Of the requests in turn."""
@@ -475,7 +477,7 @@ class Crew:
                 even = self._even(member, left * request.pace.seconds_each)
                 if member.shares and even < tail(self._ready):
                     continue  # others will be done before this one
-                size = share_size(left, self._ready, request.pace, even)
+                size = share_size(left, self._ready, request.pace, even, not member.shares)
                 request.next += size
                 return _Share(request, request.next - size, request.next)
         return None
@@ -522,7 +524,8 @@ class Crew:
             request.done += len(share)
         if request.done == len(request.policies):
             request.is_over.set()
-        self._give_next(member)
+        while len(member.shares) < DEPTH and self._give_next(member):
+            pass
 
 
 def check_limits(most: int | None, time_limit: float) -> None:

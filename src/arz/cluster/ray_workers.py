@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError, check_limits
 from arz.cluster.packing import Packed
+from arz.cluster.scheduling import DEPTH
 from arz.cluster.worker import Worker
 from arz.interpreter import available_threads
 
 STORE_BYTES = 256 * 2**20
 """What a cluster that is started here keeps for what travels."""
+MESSAGE_BYTES = 4 * 2**20
+"""A share of fewer bytes travels in the call itself, and not by way of a store, which takes time on both sides."""
 KNOCK_SECONDS = 10.0
 """A cluster answers within this time."""
 
@@ -56,6 +59,7 @@ class RayCluster:
     def __init__(self, address: str | None) -> None:
         try:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+            os.environ.setdefault("RAY_max_direct_call_object_size", str(MESSAGE_BYTES))
             import ray
             from ray import exceptions
         except ImportError:
@@ -67,7 +71,7 @@ class RayCluster:
             self._begin(address)
         elif address not in (None, "auto", ray.get_runtime_context().gcs_address):
             raise WorkerError(f"Ray is connected to another cluster than {address} already")
-        self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+        self._actor = self._ray.remote(num_cpus=1, max_concurrency=DEPTH, max_restarts=0, max_task_retries=0)(Worker)
 
     def _begin(self, address: str | None) -> None:
         if address not in (None, "auto", "local"):

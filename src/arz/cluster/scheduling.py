@@ -1,9 +1,9 @@
 """How a batch of policies is shared out among workers: pure arithmetic, so that it can also be simulated.
 
 Nobody knows beforehand how long a policy takes: one that falls at once costs a hundredth of one that walks to the end.
-So shares are large at first and small at the end (guided self-scheduling): whoever is done takes the next. No share is
-so small that handing it over costs more than a few per cent of its time, or so large that its loss would hurt. The last
-ones are such that all workers are done at about the same time.
+So a worker gets a small share to begin with, then a large one, and smaller ones to the end: whoever is done takes the
+next. No share is so small that handing it over costs more than a few per cent of its time, or so large that its loss
+would hurt. The last ones are such that all workers are done at about the same time.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import heapq
 import math
 from collections.abc import Sequence
 
-LEAST_SECONDS, MOST_SECONDS = 0.1, 10.0
+LEAST_SECONDS, MOST_SECONDS = 0.05, 10.0
 """A share should take about as long as the first, or longer, and not longer than the second."""
-TAIL_SECONDS = 0.01
+TAIL_SECONDS = 0.02
 """So short may the last shares be, for few workers."""
 HANDING_SECONDS = 0.001
 """About what a share costs the driver: with W workers no share should take less than W times this."""
 GROWTH = 4.0
 """A share is at most so many times as large as what was done before."""
-ROUNDS = 2
-"""If all shares were of the size that is next, each worker would get so many of them."""
+UNEVEN_POLICIES, UNEVEN_WORKERS = 2.0, 0.3
+"""How much policies differ in time (their standard deviation, in parts of their mean), and how much workers may."""
 DEPTH = 2
 """Shares that a worker has at a time: one to work on, and one that waits, so that the worker need not."""
 
@@ -50,7 +50,17 @@ def tail(workers: int) -> float:
     return max(TAIL_SECONDS, HANDING_SECONDS * workers)
 
 
-def share_size(left: int, workers: int, pace: Pace, even: float = math.inf) -> int:
+def safe_part(left: int, workers: int) -> float:
+    """How much of what is left can be given out without fear that a worker is done long after the others.
+
+    From Hummel, Schonberg and Flynn's "Factoring" (1992): shares so large that all are probably done before the time at
+    which all would be, if nothing were uneven.
+    """
+    b = UNEVEN_POLICIES * workers / (2 * math.sqrt(left))
+    return 1 / (1 + UNEVEN_WORKERS + b * b + b * math.sqrt(b * b + 2))
+
+
+def share_size(left: int, workers: int, pace: Pace, even: float, is_idle: bool) -> int:
     """How many of the policies that are left the next worker gets.
 
     Args:
@@ -58,14 +68,14 @@ def share_size(left: int, workers: int, pace: Pace, even: float = math.inf) -> i
         workers: how many share them.
         pace: how long policies take. The less is known of it, the smaller a share is: the first is one policy.
         even: seconds after which this worker should be done with the share, to be done when others are.
+        is_idle: it waits: so it gets few, which are packed at once, and more while it works on them.
     """
     each = max(pace.seconds_each, 1e-9)
-    fair = math.ceil(left / (ROUNDS * max(workers, 1)))
-    least = math.ceil(max(LEAST_SECONDS, HANDING_SECONDS * workers) / each)
-    most = max(1, int(MOST_SECONDS / each))
+    least = max(LEAST_SECONDS, HANDING_SECONDS * workers)
+    fair = least if is_idle else min(even * safe_part(left, workers), MOST_SECONDS)
+    seconds = min(max(fair, least), max(even, tail(workers)))
     known = max(1, int(GROWTH * pace.policies))
-    last = max(1, int(min(max(even, tail(workers)) / each, left)))
-    return min(left, known, last, max(min(fair, most), least))
+    return min(left, known, max(1, int(min(seconds / each, left))))
 
 
 def simulate(seconds: Sequence[float], workers: int, overhead: float = 0.0, driver: float = 0.0) -> float:
@@ -84,7 +94,8 @@ def simulate(seconds: Sequence[float], workers: int, overhead: float = 0.0, driv
         left, was_free = len(seconds) - first, heapq.heappop(free)
         handed = max(handed, was_free) + driver
         others = max(0.0, total - was_free - (workers - 1) * handed)  # what they have to do still
-        last = first + share_size(left, workers, pace, (left * pace.seconds_each + others) / workers)
+        even = (left * pace.seconds_each + others) / workers
+        last = first + share_size(left, workers, pace, even, is_idle=not was_free)
         is_free = handed + overhead + math.fsum(seconds[first:last])
         heapq.heappush(free, is_free)
         total += is_free - was_free

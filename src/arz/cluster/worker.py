@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import threading
 import time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -29,7 +30,12 @@ PROBE_POLICIES, PROBE_EPISODES = 64, 4
 
 
 class Worker:
-    """Evaluates policies on one thread."""
+    """Evaluates policies on one thread at a time. Another may bring what comes next before that is done."""
+
+    def __init__(self) -> None:
+        self._alone, self._lock = threading.Lock(), threading.Lock()
+        self._ended = 0.0
+        self._engines: dict[tuple[str, int], Any] = {}
 
     def about(self) -> dict[str, str]:
         """What must be the same for driver and workers, and where this is."""
@@ -38,10 +44,26 @@ class Worker:
     def evaluate(
         self, policies: Packed, task: Packed, episodes: NDArray[np.uint64], options: dict[str, Any]
     ) -> tuple[list[Any], float]:
-        """How policies did, and how many seconds it took."""
-        began = time.perf_counter()
-        found = evaluate(unpack_policies(policies), unpack_task(task), np.array(episodes), threads=1, **options)
-        return pack_result(found), time.perf_counter() - began
+        """How policies did, and how many seconds it took, after those that came before were done."""
+        many, what = unpack_policies(policies), unpack_task(task)
+        came = time.perf_counter()
+        if isinstance(what, Quadruped):  # its robots move beside those of who came before
+            options = {"engine": self._engine(what), "only_effective": False, **options}  # nothing else travels
+            found = evaluate(many, what, np.array(episodes), threads=1, **options)
+        else:
+            with self._alone:
+                found = evaluate(many, what, np.array(episodes), threads=1, **options)
+        with self._lock:
+            began, self._ended = max(came, self._ended), time.perf_counter()
+            return pack_result(found), self._ended - began
+
+    def _engine(self, task: Quadruped) -> Any:
+        """One for all tasks whose robots move alike."""
+        alike = task.engine, task.contact_iterations
+        with self._lock:
+            if alike not in self._engines:
+                self._engines[alike] = task.shared_engine()
+            return self._engines[alike]
 
 
 @cache

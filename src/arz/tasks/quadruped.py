@@ -134,6 +134,13 @@ class Quadruped:
             return mujoco_model.engine(threads)
         return core.own_engine(self.engine == "double", self.contact_iterations)
 
+    def shared_engine(self) -> core.Engine:
+        """For rollouts that several callers ask for: one at a time moves the robots of all, on its thread.
+
+        The last robots of a rollout, which are few, move beside the first of the next.
+        """
+        return core.shared_engine(self.native_engine())
+
     @property
     def name(self) -> str:
         """For people: what breaks, and who simulates."""
@@ -166,6 +173,7 @@ class Quadruped:
         shares_trunk: bool = True,
         crowd: int | None = None,
         stops_idle: bool = False,
+        engine: core.Engine | None = None,
     ) -> Evaluation:
         """Runs every program through every episode.
 
@@ -178,12 +186,13 @@ class Quadruped:
             crowd: how many robots move side by side, at least; fewer by default where programs have much memory.
             stops_idle: stop a program once it is certain that it breaks the constraint. Only this changes a result:
                 returns and lengths until then, which break the constraint too, and the status 0.
+            engine: who simulates; of this task, by default one for this call. See `shared_engine`.
         """
         idle = (IDLE_LENGTH, IDLE_RETURN) if stops_idle else (np.inf, -np.inf)
         found = core.quadruped_rollout(
             programs,
             self.native,
-            self.native_engine(threads),
+            engine or self.native_engine(threads),
             episodes,
             *idle,
             threads,
