@@ -1,9 +1,12 @@
-"""Ray workers against threads: `python -m bench cluster`; as many workers as threads, in turns."""
+"""Ray workers against threads: `python -m bench cluster`; as many workers as threads, in turns after each batch."""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +16,8 @@ import arz
 from arz.evaluate import evaluate, fresh_episodes
 from arz.interpreter import available_threads
 from arz.program import Memory, Program
+from arz.runs.config import for_start
+from arz.runs.run import Run
 from arz.streams import keys
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.task import Task
@@ -20,7 +25,8 @@ from arz.vary import random_programs
 
 Row = Callable[..., None]
 BestTimes = Callable[..., list[float]]
-ROUNDS = 2
+Job = Callable[[Callable[[], bool]], int]
+ROUNDS = 4
 WALKER = Path(__file__).parent.parent / "results" / "reproduction" / "hour" / "champions" / "quadruped-published-1.arz"
 
 
@@ -42,23 +48,79 @@ def cluster(row: Row, best_times: BestTimes) -> None:
 
 def searches(row: Row, workers: arz.RayWorkers) -> None:
     """The same search with both: evaluations per second."""
-    for preset, budget, start, goal in (
-        ("quadruped", "30000", None, "goal 0.90x"),  # the cheapest: most programs fall at once
-        ("quadruped", "100000", None, "goal 0.90x"),
-        ("quadruped", "10000", Program.load(WALKER), "goal 0.90x"),
-        ("cartpole", "200000", None, ""),
+    for preset, budget, rounds, start, goal in (
+        ("quadruped", "30000", 3, None, "goal 0.90x"),  # the cheapest: most programs fall at once
+        ("quadruped", "100000", 2, None, "goal 0.90x"),
+        ("quadruped", "8000", 2, Program.load(WALKER), "goal 0.90x"),
+        ("cartpole", "200000", 2, None, ""),
     ):
-        config = arz.preset(preset, budget=budget, **({} if start is None else {"warm_up": 0.0}))
-        best: dict[str, float] = {}
-        for _ in range(ROUNDS):
-            for name, hired in (("threads", None), ("Ray", workers)):
-                began = time.perf_counter()
-                with arz.evolve(config, workers=hired, start=start) as run:
-                    rate = run.counters.evaluations / (time.perf_counter() - began)
-                best[name] = max(best.get(name, 0.0), rate)
+        config = arz.preset(preset, budget=budget, **({} if start is None else {"warm_up": 0.0, "initial": 500}))
+        evaluations, seconds = np.zeros(2), np.zeros(2)
+        for _ in range(rounds):
+            done, took = in_turns(partial(search, config, start, None), partial(search, config, start, workers))
+            evaluations, seconds = evaluations + done, seconds + took
+        threads, ray = evaluations / seconds
         name = f"{preset}, the first {int(budget):,}{'' if start is None else ' of a program that walks'}"
-        row(f"{name}: threads", f"{best['threads']:.0f} evaluations/s")
-        row(f"{name}: Ray", f"{best['Ray']:.0f} evaluations/s", best["Ray"] / best["threads"], goal)
+        row(f"{name}: threads", f"{threads:.0f} evaluations/s")
+        row(f"{name}: Ray", f"{ray:.0f} evaluations/s", ray / threads, goal)
+
+
+def search(
+    config: arz.Config, start: Program | None, workers: arz.RayWorkers | None, after_batch: Callable[[], bool]
+) -> int:
+    """Evolves; how many evaluations that were."""
+    made = config if start is None else for_start(config, start.memory)
+    with Run.create(made, seed=1, start=start) as run:
+        run.evolve(workers=workers, should_stop=after_batch)
+        return run.counters.evaluations
+
+
+def in_turns(*jobs: Job) -> tuple[list[int], list[float]]:
+    """What jobs give, and how many seconds each took. When one calls what it is given, it is the next one's turn.
+
+    So all of them meet the same noise of a machine that others use too.
+    """
+    turns = Turns(len(jobs))
+
+    def do(mine: int) -> int:
+        turns.wait(mine)
+        try:
+            return jobs[mine](partial(turns.next, mine))
+        finally:
+            turns.end(mine)
+
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return list(pool.map(do, range(len(jobs)))), turns.seconds
+
+
+class Turns:
+    """Whose turn it is, and how many seconds each had."""
+
+    def __init__(self, count: int) -> None:
+        self.seconds = [0.0] * count
+        self._order, self._changed, self._began = deque(range(count)), threading.Condition(), 0.0
+
+    def wait(self, mine: int) -> None:
+        """Until it is this one's turn."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._order[0] == mine)
+        self._began = time.perf_counter()
+
+    def next(self, mine: int) -> bool:
+        """The others' turn, and then this one's again, which shall not stop."""
+        self._pass_on(mine, lambda: self._order.rotate(-1))
+        self.wait(mine)
+        return False
+
+    def end(self, mine: int) -> None:
+        """This one takes part no longer."""
+        self._pass_on(mine, self._order.popleft)
+
+    def _pass_on(self, mine: int, change: Callable[[], object]) -> None:
+        self.seconds[mine] += time.perf_counter() - self._began
+        with self._changed:
+            change()
+            self._changed.notify_all()
 
 
 def shares(row: Row, workers: arz.RayWorkers) -> None:
@@ -81,7 +143,7 @@ def pays(row: Row, best_times: BestTimes, workers: arz.RayWorkers) -> None:
         threads, ray = best_times(
             partial(evaluate, policies, task, episodes),
             partial(evaluate, policies, task, episodes, workers=workers),
-            rounds=2 * ROUNDS,
+            rounds=ROUNDS,
         )
         row(f"a batch of 200 that takes {1e3 * threads:.1f} ms on threads", f"{1e3 * ray:.1f} ms on Ray", threads / ray)
 
