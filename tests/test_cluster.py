@@ -25,9 +25,12 @@ from arz.cluster import packing
 from arz.cluster.crew import Crew, LostError, WorkerError
 from arz.cluster.scheduling import (
     DEPTH,
+    FIRST_ROUNDS,
     HANDING_SECONDS,
+    LEAST_ROUNDS,
     LEAST_SECONDS,
     MOST_SECONDS,
+    PART,
     TAIL_SECONDS,
     Pace,
     share_size,
@@ -528,7 +531,7 @@ def test_shares_are_neither_too_small_nor_too_large(
     left: int, workers: int, each: float, even: float, is_idle: bool
 ) -> None:
     size = share_size(left, workers, Pace(1e6 * each, 1e6), even, is_idle)
-    least = max(LEAST_SECONDS, HANDING_SECONDS * workers)
+    least = max(LEAST_SECONDS, (FIRST_ROUNDS if is_idle else LEAST_ROUNDS) * HANDING_SECONDS * workers)
     assert 1 <= size <= left
     assert size in (1, left) or (size + 1) * each >= max(min(least, even), tail(workers)) * 0.999
     assert size == 1 or size * each <= max(min(MOST_SECONDS, even), least) * 1.001
@@ -536,10 +539,11 @@ def test_shares_are_neither_too_small_nor_too_large(
 
 
 def test_shares_are_large_while_much_is_left() -> None:
-    pace = Pace(1.0, 1000)  # a millisecond each
+    pace = Pace(100.0, 100_000)  # a millisecond each
     assert share_size(1000, 2, pace, even=0.5, is_idle=True) == 1000 * LEAST_SECONDS
-    assert 300 < share_size(1000, 2, pace, even=0.5, is_idle=False) < 450
-    assert 50 <= share_size(1000, 10, pace, even=0.1, is_idle=False) < 80
+    assert share_size(1000, 2, pace, even=0.5, is_idle=False) == pytest.approx(500 * PART, abs=1)
+    assert share_size(100_000, 2, pace, even=50.0, is_idle=False) == 1000 * MOST_SECONDS
+    assert share_size(1000, 100, pace, even=1.0, is_idle=True) == pytest.approx(100 * FIRST_ROUNDS, abs=1)
 
 
 @pytest.mark.parametrize("is_idle", [False, True])

@@ -17,11 +17,13 @@ LEAST_SECONDS, MOST_SECONDS = 0.05, 10.0
 TAIL_SECONDS = 0.02
 """So short may the last shares be, for few workers."""
 HANDING_SECONDS = 0.001
-"""About what a share costs the driver: with W workers no share should take less than W times this."""
+"""About what a share costs the driver: so long, times the workers, takes a round in which each gets one."""
+FIRST_ROUNDS, LEAST_ROUNDS = 6, 2
+"""The first share of a worker should last for so many rounds, and any other for so many: it must not run dry."""
 GROWTH = 4.0
 """A share is at most so many times as large as what was done before."""
-UNEVEN_POLICIES, UNEVEN_WORKERS = 2.0, 0.3
-"""How much policies differ in time (their standard deviation, in parts of their mean), and how much workers may."""
+PART = 0.7
+"""A share is this part of what its worker should do until the end: the rest evens out what nobody knew."""
 DEPTH = 2
 """Shares that a worker has at a time: one to work on, and one that waits, so that the worker need not."""
 
@@ -50,16 +52,6 @@ def tail(workers: int) -> float:
     return max(TAIL_SECONDS, HANDING_SECONDS * workers)
 
 
-def safe_part(left: int, workers: int) -> float:
-    """How much of what is left can be given out without fear that a worker is done long after the others.
-
-    From Hummel, Schonberg and Flynn's "Factoring" (1992): shares so large that all are probably done before the time at
-    which all would be, if nothing were uneven.
-    """
-    b = UNEVEN_POLICIES * workers / (2 * math.sqrt(left))
-    return 1 / (1 + UNEVEN_WORKERS + b * b + b * math.sqrt(b * b + 2))
-
-
 def share_size(left: int, workers: int, pace: Pace, even: float, is_idle: bool) -> int:
     """How many of the policies that are left the next worker gets.
 
@@ -71,9 +63,9 @@ def share_size(left: int, workers: int, pace: Pace, even: float, is_idle: bool) 
         is_idle: it waits: so it gets few, which are packed at once, and more while it works on them.
     """
     each = max(pace.seconds_each, 1e-9)
-    least = max(LEAST_SECONDS, HANDING_SECONDS * workers)
-    fair = least if is_idle else min(even * safe_part(left, workers), MOST_SECONDS)
-    seconds = min(max(fair, least), max(even, tail(workers)))
+    a_round = HANDING_SECONDS * workers
+    wanted = FIRST_ROUNDS * a_round if is_idle else max(LEAST_ROUNDS * a_round, min(PART * even, MOST_SECONDS))
+    seconds = min(max(wanted, LEAST_SECONDS), max(even, tail(workers)))
     known = max(1, int(GROWTH * pace.policies))
     return min(left, known, max(1, int(min(seconds / each, left))))
 
