@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import arz
+import tests.gymnasium_support  # noqa: F401  an environment's module is imported by who wants it
 from arz import Memory, Program
 from arz.cli import main
 from arz.streams import keys
@@ -137,7 +138,7 @@ def test_observations_of_any_shape_are_flattened() -> None:
     ("task", "message"),
     [
         ({"env": "Nothing-v9"}, "Nothing-v9 cannot be made"),
-        ({"env": "no_such_package:Env-v0"}, "cannot be made"),
+        ({"env": "no_such_package:Env-v0"}, "--import no_such_package"),
         ({"env": "Blackjack-v1"}, "shows Tuple observations: only Box"),
         ({"env": "FrozenLake-v1"}, "shows Discrete observations"),
         ({"env": FOLLOW, "env_options": {"kind": "dict"}}, "shows Dict observations"),
@@ -368,7 +369,7 @@ def test_what_is_missing_comes_with_a_command(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "Box2D", None)
     with pytest.raises(ValueError, match="pip install 'gymnasium"):
         AnyEnvironment("BipedalWalker-v3").settled()
-    with pytest.raises(ValueError, match=r"can be imported\.$"):
+    with pytest.raises(ValueError, match=r"import it first \(on the command line: --import nowhere\)$"):
         AnyEnvironment("nowhere:There-v0").settled()
 
 

@@ -11,6 +11,7 @@ DOORS: dict[str, set[str]] = {
     "native": {"ops", "_cpu", "_native"},
     "streams": {"elementary", "native"},
     "names": set(),
+    "plain": set(),
     "tokens": set(),
     "program": {"ops", "native", "text", "parser"},  # the last two inside methods: a program prints and loads itself
     "text": {"ops", "program"},
@@ -106,7 +107,8 @@ DOORS: dict[str, set[str]] = {
     # where they meet
     "runs.__init__": set(),
     "runs.budget": set(),
-    "runs.config": {
+    "runs.config": {"plain"}
+    | {
         "tasks.any_environment",
         "names",
         "network",
@@ -122,7 +124,8 @@ DOORS: dict[str, set[str]] = {
     "runs.problem": {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.task", "vary"},
     "runs.networks": {"", "streams", "evaluate", "native", "network", "search.draws", "tasks.task", "vary"},
     "runs.lineage": {"search.evolution"},
-    "runs.store": {"runs.lineage"},
+    "runs.database": set(),
+    "runs.store": {"runs.database", "runs.lineage"},
     "runs.session": {
         "evaluate",
         "native",
@@ -137,7 +140,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.nsga2", "search.regularized", "search.tuning"},
-    "runs.run": {
+    "runs.run": {"vary"}
+    | {
         "tasks.any_environment",
         "assess",
         "evaluate",
@@ -213,8 +217,9 @@ DOORS: dict[str, set[str]] = {
     | {"reproduce.work"},
     "reproduce.summary": {"reproduce.pages", "reproduce.plan", "reproduce.table", "reproduce.verdict"},
     # what a person sees
-    "terminal": {"runs.session"},
-    "commands.__init__": {
+    "terminal": {"plain", "runs.session"},
+    "commands.__init__": {"commands.common"}
+    | {
         "commands.comparing",
         "commands.evolving",
         "commands.explaining",
@@ -224,7 +229,8 @@ DOORS: dict[str, set[str]] = {
         "commands.sweeping",
     }
     | {"commands.trying"},
-    "commands.common": {
+    "commands.common": {"tasks.foreign"}
+    | {
         "cluster.crew",
         "cluster.ray_workers",
         "tasks.any_environment",
@@ -290,7 +296,8 @@ DOORS: dict[str, set[str]] = {
     "commands.reproducing": {"", "commands.common", "evaluate", "interpreter", "reproduce.pages", "reproduce.plan"}
     | {"reproduce.summary", "reproduce.work", "terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
-    "cli": {"cluster.crew", "export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}
+    "cli": {"terminal"}
+    | {"cluster.crew", "export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}
     | {"tasks.cartpole", "tasks.quadruped"},
 }
 

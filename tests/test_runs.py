@@ -19,9 +19,10 @@ import pytest
 
 import arz
 from arz.cli import main
+from arz.runs import store
 from arz.runs.lineage import Lineage
 from arz.runs.run import Run
-from arz.runs.store import TABLES, RunError, Store, is_run
+from arz.runs.store import TABLES, RunError, is_run
 from arz.search.evolution import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs
@@ -452,7 +453,7 @@ def test_a_run_is_made_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "set_facts", fail)
+        patch.setattr(store, "_fact_rows", fail)
         with pytest.raises(RunError, match="is full"):
             Run.create(small(), folder=tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

@@ -337,9 +337,15 @@ def test_an_operator_that_never_applies_leaves_a_copy() -> None:
     assert children[0] == random_batch(MEMORY, 1)[0]
 
 
+def test_an_operator_must_be_there_when_it_is_used(negate: str) -> None:
+    unknown = Variation(custom={"negate_stat": 1.0})
+    assert unknown.names[-1] == "negate_stat"
+    with pytest.raises(ValueError, match=r"no operator called 'negate_stat'. Did you mean 'negate_start'\?"):
+        mutate(random_batch(MEMORY, 1), [0], keys(0, "x", [0]), unknown)
+
+
 def test_wrong_settings_get_a_sentence(negate: str) -> None:
     for settings, problem in [
-        ({"custom": {"negate_stat": 1.0}}, "no operator called 'negate_stat'. Did you mean 'negate_start'?"),
         ({"op_weights": {"scalar_ad": 1.0}}, "no op called 'scalar_ad'. Did you mean 'scalar_add'?"),
         ({"op_weights": {"scalar_add": -1.0}}, "an op weight must be a number of 0 or more"),
         ({"weights": MutationWeights(*[0.0] * 7)}, "at least one mutation weight must be above 0"),

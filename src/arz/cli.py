@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import arz
-from arz import commands
+from arz import commands, terminal
 from arz.cluster.crew import TIME_LIMIT
 from arz.export import LANGUAGES
 from arz.names import did_you_mean
@@ -26,6 +26,8 @@ METHODS = ("ars", "ppo")
 BACKENDS = ("local", "ray")
 """Who evaluates policies."""
 
+IMPORTING = ("evolve", "resume", "sweep", "compare", "test", "replay", "explain", "trace", "ablate", "export")
+"""Commands that may need code of others."""
 ALIASES = {"--max-cadfs": ("--cadfs",)}
 """Shorter names of options."""
 
@@ -34,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command. A person's mistake is one sentence and exit code 2."""
     try:
         options = _parser().parse_args(arguments)
+        commands.import_named(options)
         code = options.run(options) or 0
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough
@@ -59,7 +62,7 @@ def _discard_output() -> None:
 
 
 def _complain(sentence: str, code: int = 2) -> int:
-    print(f"arz: {sentence}", file=sys.stderr)
+    terminal.note(f"arz: {sentence}")
     return code
 
 
@@ -89,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     def command(name: str, text: str) -> argparse.ArgumentParser:
         made = subparsers.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False)
         made.set_defaults(run=getattr(commands, name), parser=made)
+        if name in IMPORTING:
+            _add_import(made)
         return made
 
     evolve = command("evolve", "evolve programs for a task, in a new run")
@@ -277,6 +282,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--import",
+        action="append",
+        default=[],
+        dest="imports",
+        metavar="MODULE",
+        help="import this module first, whose code then runs: one with operators or environments of yours",
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for scripts")
 
@@ -426,4 +442,6 @@ def _add_variant(parser: argparse.ArgumentParser) -> None:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:  # python -m puts the working directory there, which may be a stranger's
+        del sys.path[0]
     sys.exit(main())

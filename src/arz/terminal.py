@@ -1,4 +1,8 @@
-"""What a person sees in the terminal while a run runs, and tables."""
+"""What a person sees in the terminal: results, notes, tables, and progress while a run runs.
+
+All text goes through `clean`, and everything is printed here: names, statuses and paths may come from a stranger, and a
+terminal obeys what it is sent.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,40 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from arz.plain import clean
 from arz.runs.session import Progress as Standing
 
 PLAIN_SECONDS = 10.0
 SETTLING_SECONDS = 2.0
+
+
+def say(text: object = "", end: str = "\n") -> None:
+    """Prints a result."""
+    _print(text, end, sys.stdout)
+
+
+def note(text: object, is_silent: bool = False) -> None:
+    """A line for people who wait, apart from the results."""
+    if not is_silent:
+        _print(text, "\n", sys.stderr)
+        sys.stderr.flush()
+
+
+def _print(text: object, end: str, stream: TextIO) -> None:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(clean(text).encode(encoding, "backslashreplace").decode(encoding) + end)
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> None:
+    """Prints a table."""
+    console().print(table(title, columns, rows, text))
 
 
 def console() -> Console:
@@ -28,11 +55,11 @@ def console() -> Console:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> Table:
     """A table of numbers; the first column, and those named, are text."""
-    made = Table(title=Text(title) if title else None, title_justify="left", title_style="bold")
+    made = Table(title=Text(clean(title)) if title else None, title_justify="left", title_style="bold")
     for number, name in enumerate(columns):
         made.add_column(name, justify="left" if number == 0 or name in text else "right", overflow="fold")
     for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
+        made.add_row(*(Text(clean(cell)) for cell in row))
     return made
 
 
@@ -141,12 +168,6 @@ def duration(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds // 60}m{seconds % 60:02}s"
     return f"{seconds // 3600}h{seconds % 3600 // 60:02}m"
-
-
-def note(text: str, is_silent: bool = False) -> None:
-    """A line for people who wait, apart from the results."""
-    if not is_silent:
-        print(text, file=sys.stderr, flush=True)
 
 
 def short(number: float) -> str:

@@ -36,6 +36,10 @@ NO_MUTATION = core.NO_MUTATION
 """The number of a child's mutation where none could apply: the child equals its parent."""
 
 
+class UnknownOperatorError(ValueError):
+    """A custom operator that was not registered here."""
+
+
 @dataclass(frozen=True)
 class MutationWeights:
     """Relative probability of each mutation (the paper's Table "Mutation operators")."""
@@ -73,7 +77,7 @@ class Variation:
 
     weights: MutationWeights = field(default_factory=MutationWeights)
     custom: Mapping[str, float] = field(default_factory=dict)
-    """Weights of operators that were registered with `operator`."""
+    """Weights of operators that were registered with `operator`: before they are used, see `check_operators`."""
     op_weights: Mapping[str, float] = field(default_factory=dict)
     """Relative probability of ops in random instructions; 1 for those not named, 0 to leave one out."""
     sigma: float = 0.05
@@ -98,7 +102,6 @@ class Variation:
     """...each with this probability; the others are 0."""
 
     def __post_init__(self) -> None:
-        _known("operator", self.custom, OPERATORS)
         _known("op", self.op_weights, (op.name for op in OPS))
         for name in ("length", "cadf_length"):
             value = getattr(self, name)
@@ -115,6 +118,21 @@ class Variation:
                 if not _is_number(weight):
                     raise ValueError(f"the weight of {what} {name} must be a number, not {weight!r}")
         _ = self.native  # refuses what is out of range
+
+    def check_operators(self) -> None:
+        """Makes sure that the custom operators are there: who only reads a variation does not need them.
+
+        Raises:
+            UnknownOperatorError: one is not.
+        """
+        for name in self.custom:
+            if name not in OPERATORS:
+                raise UnknownOperatorError(f"there is no operator called {name!r}.{did_you_mean(name, OPERATORS)}")
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules in which the custom operators are."""
+        return tuple(sorted({OPERATORS[name].__module__ for name in self.custom}))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -192,6 +210,7 @@ def mutate(
         threads: how many to use.
     """
     variation = variation or Variation()
+    variation.check_operators()
     chosen = as_positions(parents)
     drawn = as_keys(keys)
     children, applied = core.mutated(batch.core, variation.native, chosen, drawn, threads)

@@ -28,12 +28,17 @@ Packed = dict[str, Any]
 def pack_task(task: Task) -> Packed:
     """A task as plain values."""
     assert isinstance(task, Cartpole | Quadruped | AnyEnvironment)
+    if isinstance(task, AnyEnvironment):
+        task.check_imported()
     return {"kind": type(task).__name__, "fields": asdict(task)}
 
 
 def unpack_task(packed: Packed) -> Task:
-    """The task."""
-    return TASKS[packed["kind"]](**packed["fields"])
+    """The task. What its driver has imported for it is imported here."""
+    task = TASKS[packed["kind"]](**packed["fields"])
+    if isinstance(task, AnyEnvironment):
+        task.import_modules()
+    return task
 
 
 def pack_policies(policies: Batch | NetworkBatch, first: int, last: int) -> Packed:

@@ -1,5 +1,6 @@
 """What each command of the command line does, from its options to what is printed. `cli.py` has the options."""
 
+from arz.commands.common import import_named
 from arz.commands.comparing import compare
 from arz.commands.evolving import evolve, resume, train
 from arz.commands.explaining import ablate, explain, trace
@@ -15,6 +16,7 @@ __all__ = [
     "evolve",
     "explain",
     "export",
+    "import_named",
     "ops",
     "plot",
     "replay",

@@ -31,6 +31,7 @@ from arz.runs.store import RunError, is_run
 from arz.simplify import readable
 from arz.tasks.any_environment import NO_NETWORKS, AnyEnvironment
 from arz.tasks.cartpole import NAMED, Cartpole
+from arz.tasks.foreign import import_module, named_modules
 from arz.tasks.quadruped import Quadruped
 
 Known = Cartpole | Quadruped | AnyEnvironment
@@ -47,10 +48,24 @@ def with_prefix(options: argparse.Namespace, prefix: str) -> dict[str, Any]:
 def with_fields(config: Config, options: argparse.Namespace) -> Config:
     """The configuration with those fields changed that options name."""
     given = with_prefix(options, "field_")
-    values = {name: configs.parse_value(text) if isinstance(text, str) else text for name, text in given.items()}
+    values = {name: _value(name, text) if isinstance(text, str) else text for name, text in given.items()}
     if "budget" in given:
         values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
     return configs.override(config, values)
+
+
+def _value(name: str, text: str) -> Any:
+    try:
+        return configs.parse_value(text)
+    except ValueError as error:
+        raise ValueError(f"--{name.replace('_', '-')}: {error}") from None
+
+
+def import_named(options: argparse.Namespace) -> None:
+    """Imports the modules that a person named: by --import, or with an environment. Runs and files name none."""
+    env = str(getattr(options, "env", None) or getattr(options, "field_env", ""))
+    for name in [*getattr(options, "imports", []), *named_modules(env, {})]:
+        import_module(name)
 
 
 def run_folder(name: str) -> Path:
@@ -232,7 +247,7 @@ def print_policy(policy: Program | Network, all_in: str = "") -> None:
         all_in: a command that prints all numbers: then long rows of them are cut here.
     """
     if isinstance(policy, Network):
-        print(f"# {describe(policy)}")
+        terminal.say(f"# {describe(policy)}")
     else:
         _print_program(policy, all_in)
 
@@ -249,14 +264,14 @@ def describe(network: Network) -> str:
 
 def _print_program(program: Program, all_in: str) -> None:
     simple, cost = readable(program), complexity(program)
-    print(f"# For reading ({_lines(simple.removed)} removed, {simple.folded} folded, registers renumbered).")
-    print(f"# {simple.guarantee}\n")
+    terminal.say(f"# For reading ({_lines(simple.removed)} removed, {simple.folded} folded, registers renumbered).")
+    terminal.say(f"# {simple.guarantee}\n")
     text = str(simple.program)
     shown = _shortened(text) if all_in else text
-    print(shown)
+    terminal.say(shown)
     if shown != text:
-        print(f"# Long rows of numbers are cut: {all_in} has all.")
-    print(
+        terminal.say(f"# Long rows of numbers are cut: {all_in} has all.")
+    terminal.say(
         f"# Cost without dead code: {_lines(cost.lines)}, {cost.parameters} parameters "
         f"({cost.memory} numbers in memory), {cost.flops} FLOPs per step."
     )
@@ -284,7 +299,7 @@ def print_tests(results: list[Assessment], title: str) -> None:
         rows.append(["  lasted to the end", *(f"{result.completed:.0%}" for result in here)])
         if all(result.distance is not None for result in here):
             rows.append(["  distance (m)", *(f"{result.distance:.1f}" for result in here)])
-    terminal.console().print(terminal.table(title, [header, *tasks], rows))
+    terminal.show_table(title, [header, *tasks], rows)
 
 
 def result_rows(results: list[Assessment]) -> list[dict[str, Any]]:
@@ -294,7 +309,7 @@ def result_rows(results: list[Assessment]) -> list[dict[str, Any]]:
 
 def print_json(value: Any) -> None:
     """Prints for scripts; null in place of numbers that JSON does not have."""
-    print(json.dumps(_finite(value), indent=2))
+    terminal.say(json.dumps(_finite(value), indent=2).replace("\x7f", "\\u007f"))
 
 
 def _finite(value: Any) -> Any:

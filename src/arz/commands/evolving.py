@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def train(options: argparse.Namespace) -> int:
 
 def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     """A new run with some fields of a configuration changed."""
-    config = with_fields(base, options)
+    config = configs.settled(with_fields(base, options))
     start = None
     if options.start is not None:
         start = _start(options.start)
@@ -116,7 +115,9 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWork
     is_silent = _is_silent(options)
     run.lock()
     if not is_silent:
-        _say(f"{run.folder}: {run.config.task.name}; seed {run.seed}; budget {run.budget}. Ctrl-C stops and saves.")
+        terminal.note(
+            f"{run.folder}: {run.config.task.name}; seed {run.seed}; budget {run.budget}. Ctrl-C stops and saves."
+        )
     log = log_class(str(run.folder / "tensorboard")) if log_class and run.folder else None
     with terminal.stoppable() as should_stop, terminal.showing(options.quiet) as show:
         if hired is not None:
@@ -136,19 +137,21 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWork
                 checkpoint_seconds=options.save_every,
             )
         except KeyboardInterrupt:  # the second one
-            _say(f"Stopped at once. Go on from the last save with: arz resume {run.folder}")
+            terminal.note(f"Stopped at once. Go on from the last save with: arz resume {run.folder}")
             return INTERRUPTED
     if log is not None:
         log.close()
     goes_on = configs.kind_of(run.config, "search") != "ppo"
     if reason == "stopped":
-        _say(f"Look at the best so far with: arz show {run.folder}")
-        _say(f"Stopped and saved. Go on with: arz resume {run.folder}" if goes_on else "Stopped. PPO cannot go on.")
+        terminal.note(f"Look at the best so far with: arz show {run.folder}")
+        terminal.note(
+            f"Stopped and saved. Go on with: arz resume {run.folder}" if goes_on else "Stopped. PPO cannot go on."
+        )
         return INTERRUPTED
     if not is_silent:
         spent = terminal.duration(run.facts["seconds"])
         more = " To go on, give arz resume a larger --budget." if goes_on else ""
-        _say(f"Ended: {ENDINGS[reason]}, after {spent}.{more}")
+        terminal.note(f"Ended: {ENDINGS[reason]}, after {spent}.{more}")
     _report(run, options, reason, hired)
     return 0
 
@@ -162,8 +165,8 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
         return
     if not has_champion:
         least = run.config.search.select_every * run.config.search.islands
-        print(f"No champion yet: the first is chosen after {least} evaluations.", end=" ")
-        print(f"Go on with: arz resume {run.folder} --budget ...")
+        terminal.say(f"No champion yet: the first is chosen after {least} evaluations.", end=" ")
+        terminal.say(f"Go on with: arz resume {run.folder} --budget ...")
         return
     print_policy(run.champion, f"arz show {run.folder}")
     if not results or run.folder is None:
@@ -178,12 +181,8 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
         front = figures.front_figure(run.fronts, asked.objectives, title, asked.warm_up_objectives)
         figures.save(front, run.folder / "front.png")
         made.append("front.png")
-    print(f"Figures: {', '.join(str(run.folder / name) for name in made)}")
-    print(f"A film of an episode: arz replay {run.folder}")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    terminal.say(f"Figures: {', '.join(str(run.folder / name) for name in made)}")
+    terminal.say(f"A film of an episode: arz replay {run.folder}")
 
 
 def _tensorboard() -> Any:

@@ -34,13 +34,13 @@ def runs(options: argparse.Namespace) -> None:
         try:
             with Run.open(path) as run:
                 rows.append(summary(run))
-        except ValueError as error:
-            rows.append({"run": str(path), "status": str(error)})
+        except (ValueError, OSError, MemoryError) as error:
+            rows.append({"run": str(path), "status": str(error) or type(error).__name__})
     if options.json:
         print_json(rows)
         return
     if not rows:
-        print(f"No runs in {parent}. Make one: arz evolve cartpole")
+        terminal.say(f"No runs in {parent}. Make one: arz evolve cartpole")
         return
     columns = ["run", "task", "seed", "evaluations", "time", "selection", "test", "status"]
     made = terminal.table("", columns, [_run_row(row) for row in rows], text=("task", "status"))
@@ -69,7 +69,7 @@ def show(options: argparse.Namespace) -> None:
     if is_run(options.source):
         with Run.open(options.source) as run:
             if options.config:
-                print(configs.render(run.config), end="")
+                terminal.say(configs.render(run.config), end="")
                 return
             about, program = summary(run), run.champion
             own, number = json.dumps(run.config.task.variant), about["champion"]
@@ -79,7 +79,7 @@ def show(options: argparse.Namespace) -> None:
     else:
         program = policy_at(options.source)
     if options.program:
-        print(program)
+        terminal.say(program)
     elif options.json:
         print_json(_everything(program, about, tests))
     else:
@@ -102,16 +102,16 @@ def _print_everything(program: Program | Network, about: dict[str, Any], tests: 
     if about:
         spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
         status = STATUS_TEXT.get(about["status"], about["status"])
-        print(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")
-        print(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
-    print(program)
+        terminal.say(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")
+        terminal.say(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
+    terminal.say(program)
     print_policy(program)
     for row in tests:
         where = f"# Test, {row['change']}, {row['task']}"
         odd = "" if row["is_own_variant"] else f" Variant: {row['variant']}."
         odd += "" if row["seed"] == TEST_SEED else f" Episodes of seed {row['seed']}."
         lasted = f"{row['completed']:.0%} lasted to the end.{odd}"
-        print(f"{where}: {row['mean']:.1f} over {row['episodes']} episodes, {lasted}")
+        terminal.say(f"{where}: {row['mean']:.1f} over {row['episodes']} episodes, {lasted}")
 
 
 def ops(options: argparse.Namespace) -> None:
@@ -119,7 +119,7 @@ def ops(options: argparse.Namespace) -> None:
     if options.json:
         print_json([dataclasses.asdict(op) for op in OPS])
     elif options.markdown:
-        print(listing.ops_markdown(), end="")
+        terminal.say(listing.ops_markdown(), end="")
     else:
         for number, op in enumerate(OPS, 1):
-            print(f"{listing.op_label(number):5} {op.name:28} {op.signature:28} {listing.op_example(op)}")
+            terminal.say(f"{listing.op_label(number):5} {op.name:28} {op.signature:28} {listing.op_example(op)}")

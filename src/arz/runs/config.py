@@ -22,6 +22,7 @@ from typing import Any, TypeVar, cast
 
 from arz.names import did_you_mean
 from arz.network import Architecture
+from arz.plain import UNSEEN
 from arz.program import Memory
 from arz.runs.budget import Budget
 from arz.search.ars import ArsSettings
@@ -88,6 +89,9 @@ KINDS: dict[str, dict[str, type[Any]]] = {
     },
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
+
+LONGEST, MOST_DOTS = 2**16, 2000
+"""Of a configuration that a stranger wrote: characters in all, and dots in a line."""
 
 OBJECTIVES = {
     Cartpole: cartpole.OBJECTIVES,
@@ -178,7 +182,7 @@ class Config:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        _ = self.architecture or self.registers  # refuses what is out of range
+        _ = _architecture(self) or _registers(self)  # refuses what is out of range
         has_hurdle = isinstance(self.search, Settings) and self.search.hurdle_episodes > 0
         if isinstance(self.task, Quadruped) and has_hurdle:
             raise ValueError("hurdle_episodes must be 0 for the quadruped: its objectives are not sums over episodes")
@@ -199,17 +203,46 @@ class Config:
     @property
     def architecture(self) -> Architecture | None:
         """Of the networks, with what the task shows and wants; None where policies are programs."""
-        if isinstance(self.policy, Programs):
-            return None
-        sizes = (self.task.observations, self.task.actions)
-        if isinstance(self.policy, Mlp):
-            return Architecture("mlp", *sizes, self.policy.layers, self.policy.activation)
-        return Architecture("lstm", *sizes, (self.policy.units,))
+        return _architecture(self)
 
     @property
     def registers(self) -> Memory:
-        """The memory of the programs, with room for what the task shows and wants."""
-        return Memory(self.task.observations, self.task.actions, **vars(self.memory))
+        """The memory of the programs, with room for what the task shows and wants.
+
+        Raises:
+            ValueError: nobody has asked the environment yet what that is.
+        """
+        if not (self.task.observations and self.task.actions):
+            raise ValueError(f"what {self.task.name} shows and takes is not known yet: ask it with settled(config)")
+        return _registers(self)
+
+
+def _architecture(config: Config) -> Architecture | None:
+    if isinstance(config.policy, Programs):
+        return None
+    if isinstance(config.policy, Mlp):
+        return Architecture("mlp", *_sizes(config), config.policy.layers, config.policy.activation)
+    return Architecture("lstm", *_sizes(config), (config.policy.units,))
+
+
+def _registers(config: Config) -> Memory:
+    return Memory(*_sizes(config), **vars(config.memory))
+
+
+def _sizes(config: Config) -> tuple[int, int]:
+    """Observations and actions; where an environment was not asked yet, the least that there can be."""
+    return max(1, config.task.observations), max(1, config.task.actions)
+
+
+def settled(config: Config) -> Config:
+    """The configuration with all that only its environment knows, which is made for that.
+
+    Nothing else makes or imports an environment that a configuration names: it may come from a stranger.
+
+    Raises:
+        ValueError: the environment cannot be made, or names a module that was not imported.
+    """
+    return replace(config, task=config.task.settled()) if isinstance(config.task, AnyEnvironment) else config
 
 
 def preset_names() -> list[str]:
@@ -246,7 +279,7 @@ def parse(text: str, source: str = "configuration") -> Config:
         ValueError: it is not TOML, or a field is unknown or out of range.
     """
     try:
-        tables = tomllib.loads(text)
+        tables = _loaded(text)
         chosen = {}
         for table, kinds in KINDS.items():
             given = tables.get(table)
@@ -257,8 +290,25 @@ def parse(text: str, source: str = "configuration") -> Config:
                     raise ValueError(f"{table}.kind must be one of {', '.join(kinds)}, not {kind!r}.{hint}")
                 chosen[table] = kinds[kind]()
         return _record(Config, tables, Config(), "", chosen)
-    except (tomllib.TOMLDecodeError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    """The tables of a TOML text, if reading it does not take more than it should.
+
+    Raises:
+        ValueError: it is too long, too deep, or not TOML.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"a configuration has at most {LONGEST} characters, this one {len(text)}")
+    # Reading a dotted key takes memory by the square of its parts.
+    if sum(line.count(".") ** 2 for line in text.splitlines()) > MOST_DOTS**2:
+        raise ValueError("a line has too many dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def render(config: Config) -> str:
@@ -333,7 +383,7 @@ def override(config: Config, changes: Mapping[str, Any]) -> Config:
 def parse_value(text: str) -> Any:
     """A value as TOML writes it; what is not TOML is taken as text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return _loaded(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 
@@ -421,7 +471,7 @@ def _record(kind: type[R], data: Mapping[str, Any], base: R, path: str, chosen: 
         old = changes.get(name, getattr(base, name))
         if is_dataclass(old):
             if not isinstance(value, dict):
-                raise ValueError(f"{where} must be a table, not {value!r}")
+                raise ValueError(f"{where} must be a table, not {_shown(value)}")
             changes[name] = _record(type(old), value, old, f"{where}.")
         else:
             changes[name] = _fitting(where, value, old)
@@ -453,8 +503,14 @@ def _fitting(where: str, value: Any, old: Any) -> Any:
             tuple: "a list",
             dict: "a table",
         }
-        raise ValueError(f"{where} must be {names[type(old)]}, not {value!r}")
+        raise ValueError(f"{where} must be {names[type(old)]}, not {_shown(value)}")
     return value
+
+
+def _shown(value: Any) -> str:
+    """A value in an error, cut if it is long."""
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _tables(record: Any, path: str) -> Iterator[str]:
@@ -477,7 +533,7 @@ def toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml(item) for item in value) + "]"
     if isinstance(value, Mapping):

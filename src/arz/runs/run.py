@@ -33,6 +33,7 @@ from arz.search.nsga2 import Front
 from arz.search.ppo import PpoSettings
 from arz.streams import MASK
 from arz.tasks.any_environment import AnyEnvironment
+from arz.vary import UnknownOperatorError
 
 CHECKPOINT_SECONDS = 10.0
 
@@ -61,9 +62,11 @@ class Run:
         for name, kinds in FACTS.items():
             value = facts.get(name)
             is_odd = not isinstance(value, kinds) or isinstance(value, bool)
-            if is_odd or (isinstance(value, int | float) and not 0 <= value < math.inf and name != "target"):
+            if is_odd or (isinstance(value, int | float) and not _is_possible(name, value)):
                 raise store.damage(f"the fact {name!r} is missing or not what it should be")
         self.config = configs.parse(facts["config"], f"{store.folder}: configuration")
+        if not (self.config.task.observations and self.config.task.actions):
+            raise store.damage("its configuration does not say what its environment shows and takes")
         self.seed: int = facts["seed"]
         self.budget = Budget.parse(facts["budget"])
         self.target = float(facts["target"])
@@ -103,8 +106,8 @@ class Run:
         Raises:
             ValueError: something is out of range, or the folder exists.
         """
-        if isinstance(config.task, AnyEnvironment):
-            config = replace(config, task=config.task.settled())
+        config = configs.settled(config)
+        config.variation.check_operators()
         if start is not None and not _fits(start, config):
             has = start.architecture if isinstance(start, Network) else start.memory
             wanted = config.architecture or config.registers
@@ -132,6 +135,7 @@ class Run:
             "status": "new",
             "seconds": 0.0,
             "start": "" if start is None else str(start),
+            "imports": config.variation.modules,
         }
         return cls(Store.create(folder, facts))
 
@@ -289,6 +293,7 @@ class Run:
         """
         if not checkpoint_seconds >= 0:
             raise ValueError(f"expected to save every so many seconds, 0 or more, not every {checkpoint_seconds}")
+        self._check_imports()
         self._store.lock()
         used = available_threads() if threads is None else threads
         if isinstance(self.config.search, PpoSettings):
@@ -308,6 +313,18 @@ class Run:
             if time.monotonic() - saved >= checkpoint_seconds:
                 session.save("running")
                 saved = time.monotonic()
+
+    def _check_imports(self) -> None:
+        """Operators and environments are code, which is not in the run: who evolves it must have imported them."""
+        if isinstance(self.config.task, AnyEnvironment):
+            self.config.task.check_imported()
+        try:
+            self.config.variation.check_operators()
+        except UnknownOperatorError as error:
+            found = self.facts.get("imports")
+            names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+            told = " ".join(f"--import {name}" for name in names) or "--import MODULE, with the module that has it"
+            raise RunError(f"{error} The run needs it: import it first (on the command line: {told})") from None
 
     # ---- testing ----
 
@@ -356,6 +373,13 @@ class Run:
             with self._store.transaction():
                 self._store.add_rows("tests", rows)
         return results
+
+
+def _is_possible(name: str, value: float) -> bool:
+    """Whether a fact can have this value."""
+    if name == "target":
+        return abs(value) <= 1e300 or value in (math.inf, -math.inf)
+    return 0 <= value <= MASK
 
 
 def _fits(policy: Program | Network, config: Config) -> bool:

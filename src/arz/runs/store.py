@@ -2,8 +2,8 @@
 
 Everything that belongs together is written in one transaction: a checkpoint, and all rows up to it. So the file is
 always consistent, whatever happens at whatever moment, and a run that is killed goes on from its last checkpoint. The
-file holds numbers and text, no code: a run from a stranger is safe to open. While a process evolves a run it holds a
-lock on the folder; readers need none.
+file holds numbers and text, no code: a run from a stranger is safe to open (`database`). While a process evolves a run
+it holds a lock on the folder; readers need none.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.runs.database import FILE, Database, sentence
+from arz.runs.database import RunError as RunError
+from arz.runs.database import is_run as is_run
 from arz.runs.lineage import Difference, as_rows
 
-FILE = "run.sqlite"
 FORMAT = 3
 """Raised when files of older versions cannot be gone on with."""
 
@@ -71,21 +74,47 @@ KEYS = {
     "tests": "champion, change, task, variant, seed, episodes",
 }
 PYTHON = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,), "NULL": (type(None),)}
+PUT_FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 TYPES = {"uint8", "int64", "uint64", "float64"}
 
+CREATING = ".arz-creating-"
+"""How the names of folders begin in which runs are made, before they get their own..."""
+STALE_SECONDS = 60.0
+"""...which takes much less than this."""
 
-class RunError(ValueError):
-    """A run that cannot be used, with the reason as a sentence."""
+
+def _schema() -> dict[str, str]:
+    """What creates each table."""
+    found = {}
+    for table, columns in TABLES.items():
+        lines = [f"{name} {kinds[0]}{'' if 'NULL' in kinds else ' NOT NULL'}" for name, kinds in columns.items()]
+        found[table] = f"CREATE TABLE {table} ({', '.join(lines)}, PRIMARY KEY ({KEYS[table]}))"
+    return found
+
+
+SCHEMA = _schema()
 
 
 class Store:
     """The file of a run. Use `create` or `open`."""
 
-    def __init__(self, connection: sqlite3.Connection, folder: Path | None) -> None:
-        self.folder = folder
-        self._connection = connection
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._lock: int | None = None
-        self.is_writable = True
+
+    @property
+    def folder(self) -> Path | None:
+        """Of the run; None if it is in memory."""
+        return self._database.folder
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether this process may write to it."""
+        return self._database.is_writable
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._database.connection
 
     # ---- opening and closing ----
 
@@ -94,41 +123,34 @@ class Store:
         """A new run in a new folder; in memory only, if there is no folder.
 
         Raises:
-            RunError: the folder exists. Nothing is overwritten.
+            FolderExistsError: the folder exists. Nothing is overwritten.
         """
         if folder is None:
-            store = cls(_connect(":memory:"), None)
-            store._write_schema(facts)
+            store = cls(Database(None, SCHEMA))
+            _write_schema(store._connection, facts)
             return store
         path = Path(folder)
         if os.path.lexists(path):
-            raise RunError(
-                f"{path} exists already, and nothing is overwritten: choose another folder"
-                + (f", or go on with arz resume {path}" if is_run(path) else "")
-            )
+            raise _exists(path)
         # Made aside and then renamed, so that a run is there as a whole or not at all.
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as aside:
+        _sweep(path.parent)
+        with tempfile.TemporaryDirectory(prefix=CREATING, dir=path.parent) as aside, _locked(aside):
             made = Path(aside) / path.name
             made.mkdir()
-            store = cls(_connect(str(made / FILE)), path)
             try:
-                store._write_schema(facts)
-            finally:
-                store._connection.close()
-            made.rename(path)
+                with contextlib.closing(sqlite3.connect(made / FILE, isolation_level=None)) as connection:
+                    _write_schema(connection, facts)
+                made.rename(path)
+            except sqlite3.Error as error:
+                raise RunError(sentence(error, path)) from error
+            except OSError:
+                if not os.path.lexists(path):
+                    raise
+                raise _exists(path) from None
         store = cls.open(path)
         store.lock()
         return store
-
-    def _write_schema(self, facts: Mapping[str, Any]) -> None:
-        with self.transaction():
-            for table, columns in TABLES.items():
-                lines = [
-                    f"{name} {kinds[0]}{'' if 'NULL' in kinds else ' NOT NULL'}" for name, kinds in columns.items()
-                ]
-                self._connection.execute(f"CREATE TABLE {table} ({', '.join(lines)}, PRIMARY KEY ({KEYS[table]}))")
-            self.set_facts({"format": FORMAT, **facts})
 
     @classmethod
     def open(cls, folder: str | Path) -> Store:
@@ -138,20 +160,21 @@ class Store:
             RunError: there is none, or it is damaged, or another version of arz wrote it.
         """
         path = Path(folder)
-        if not path.exists():
+        if not os.path.lexists(path):
             raise RunError(f"there is no run {path}")
-        if not (path / FILE).is_file():
+        if not is_run(path):
             raise RunError(f"{path} is not a run: there is no {FILE} in it")
-        mode = "rw" if os.access(path / FILE, os.W_OK) and os.access(path, os.W_OK) else "ro"
-        store = cls(_connect((path / FILE).resolve().as_uri() + f"?mode={mode}", uri=True), path)
-        written = store.facts().get("format")
-        if not isinstance(written, int):
-            raise store.damage("it does not say which format it has")
-        if written > FORMAT:
-            raise RunError(f"{path} was written by a newer version of arz (format {written}, this one reads {FORMAT})")
-        if written < FORMAT:
-            raise RunError(f"{path} was written by an older version of arz (format {written}, this one reads {FORMAT})")
-        store.is_writable = mode == "rw"
+        store = cls(Database(path, SCHEMA))
+        try:
+            written = store.facts().get("format")
+            if not isinstance(written, int):
+                raise store.damage("it does not say which format it has")
+            if written != FORMAT:
+                age = "a newer" if written > FORMAT else "an older"
+                raise RunError(f"{path} was written by {age} version of arz (format {written}, this reads {FORMAT})")
+        except BaseException:
+            store.close()
+            raise
         return store
 
     def damage(self, reason: str) -> RunError:
@@ -175,7 +198,8 @@ class Store:
             raise RunError(
                 f"{self.folder} is being evolved by another process; wait for it to end, or stop it"
             ) from None
-        with self.explaining():  # readers and the writer do not wait for each other
+        self._database.begin_writing()
+        with self._database.explaining():  # readers and the writer do not wait for each other
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
 
@@ -185,7 +209,7 @@ class Store:
             with contextlib.suppress(sqlite3.Error):  # not while somebody reads
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 self._connection.execute("PRAGMA journal_mode = DELETE")
-        self._connection.close()
+        self._database.close()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -195,7 +219,8 @@ class Store:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing."""
-        with self.explaining():
+        self._database.begin_writing()
+        with self._database.explaining():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -205,30 +230,9 @@ class Store:
                 raise
             self._connection.execute("COMMIT")
 
-    @contextlib.contextmanager
-    def explaining(self) -> Iterator[None]:
-        """Turns what SQLite has to say into a sentence."""
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            where = self.folder or "the run"
-            text = str(error)
-            if "full" in text:
-                reason = f"the disk of {where} is full; free some space, then continue with arz resume {where}"
-            elif "locked" in text:
-                reason = f"{where} is in use by another process"
-            elif "readonly" in text:
-                reason = f"{where} cannot be written to"
-            elif isinstance(error, sqlite3.OperationalError) and ("disk I/O" in text or "unable to open" in text):
-                reason = f"{where} cannot be read or written ({text})"
-            else:
-                reason = f"{where} is damaged or not a run of arz ({text})"
-            raise RunError(reason) from error
-
     def set_facts(self, facts: Mapping[str, Any]) -> None:
         """Writes facts about the run."""
-        rows = [(name, json.dumps(value)) for name, value in facts.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
+        self._connection.executemany(PUT_FACT, _fact_rows(facts))
 
     def facts(self) -> dict[str, Any]:
         """What is known about the run."""
@@ -254,8 +258,7 @@ class Store:
             RunError: a value is not of the type that its column has.
         """
         columns = TABLES[table]
-        with self.explaining():
-            found = list(self._connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order}"))
+        found = self._database.rows(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order}")
         for name, kinds, values in zip(columns, columns.values(), zip(*found, strict=True), strict=False):
             allowed = tuple(kind for one in kinds for kind in PYTHON[one])
             if not all(isinstance(value, allowed) for value in values):
@@ -320,14 +323,59 @@ class Store:
         return arrays
 
 
-def is_run(path: str | Path) -> bool:
-    """Whether a path is the folder of a run."""
-    return (Path(path) / FILE).is_file()
+def _fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, json.dumps(value)) for name, value in facts.items()]
 
 
 def _name(names: tuple[str, ...], mutation: int) -> str:
     return names[mutation] if mutation < len(names) else "copy"
 
 
-def _connect(name: str, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(name, uri=uri, isolation_level=None, timeout=30.0, check_same_thread=False)
+# ---- making a run ----
+
+
+class FolderExistsError(RunError):
+    """Where a new run should be, there is something already."""
+
+
+def _exists(path: Path) -> FolderExistsError:
+    return FolderExistsError(
+        f"{path} exists already, and nothing is overwritten: choose another folder"
+        + (f", or go on with arz resume {path}" if is_run(path) else "")
+    )
+
+
+def _write_schema(connection: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
+    connection.execute("BEGIN")
+    for statement in SCHEMA.values():
+        connection.execute(statement)
+    connection.executemany(PUT_FACT, _fact_rows({"format": FORMAT, **facts}))
+    connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def _locked(folder: str | Path) -> Iterator[None]:
+    """Holds the lock of a folder, which tells `_sweep` that it is in use.
+
+    Raises:
+        BlockingIOError: somebody else holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(parent: Path) -> None:
+    """Removes folders in which processes that died had begun to make a run; nothing else can be in them."""
+    for path in parent.glob(f"{CREATING}*"):
+        with contextlib.suppress(OSError), _locked(path):
+            if time.time() - path.stat().st_mtime < STALE_SECONDS:
+                continue
+            for made in [Path(entry) for entry in os.scandir(path) if entry.is_dir(follow_symlinks=False)]:
+                for end in ("", "-journal"):
+                    (made / f"{FILE}{end}").unlink(missing_ok=True)
+                made.rmdir()
+            path.rmdir()

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -24,7 +26,19 @@ from numpy.typing import NDArray
 from arz.native import core
 from arz.tasks.change_check import Tried, check_changes
 from arz.tasks.environment import RUNNING, WAITING, Episodes
-from arz.tasks.foreign import About, about_environment, closed, first_line, make, started, stepped
+from arz.tasks.foreign import (
+    MOST_NUMBERS,
+    About,
+    about_environment,
+    check_imported,
+    closed,
+    first_line,
+    import_module,
+    make,
+    named_modules,
+    started,
+    stepped,
+)
 from arz.tasks.schedule import ScheduledChange, get_attribute, parse_changes, set_attribute
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
@@ -62,15 +76,18 @@ class AnyEnvironment:
     steps: int = 0
     """Any environment: steps of an episode; 0 for the environment's own limit."""
     env_observations: int = 0
-    """How many numbers the environment shows; 0 to ask it."""
+    """How many numbers the environment shows; 0 as long as nobody has asked it."""
     env_actions: int = 0
-    """How many a policy gives it; 0 to ask it."""
+    """How many a policy gives it; 0 as long as nobody has asked it."""
 
     def __post_init__(self) -> None:
         if not self.env:
             raise ValueError("env must be the name of a Gymnasium environment, such as Pendulum-v1")
         if not 0 <= self.steps <= 10**9:
             raise ValueError(f"steps must be 0 to 1000000000, not {self.steps}")
+        for name in ("env_observations", "env_actions"):
+            if not 0 <= getattr(self, name) <= MOST_NUMBERS:
+                raise ValueError(f"{name} must be 0 to {MOST_NUMBERS}, not {getattr(self, name)}")
         try:
             json.dumps(self.env_options)
             if not isinstance(self.env_options, dict):
@@ -90,6 +107,19 @@ class AnyEnvironment:
         """What the environment says of itself."""
         return about_environment(self.env, json.dumps(self.env_options))
 
+    def check_imported(self) -> None:
+        """Makes sure that making the environment imports nothing that it names.
+
+        Raises:
+            ValueError: it would.
+        """
+        check_imported(self.env, self.env_options)
+
+    def import_modules(self) -> None:
+        """Imports what the environment needs, for a process that was told to by one where it was imported."""
+        for name in named_modules(self.env, self.env_options):
+            import_module(name)
+
     def settled(self) -> AnyEnvironment:
         """The same with all that only the environment knows; it is made and tried here.
 
@@ -105,13 +135,13 @@ class AnyEnvironment:
 
     @property
     def observations(self) -> int:
-        """How many numbers a policy sees."""
-        return self.env_observations or self.about.observations
+        """How many numbers a policy sees; 0 as long as nobody has asked the environment (`settled`)."""
+        return self.env_observations
 
     @property
     def actions(self) -> int:
-        """How many it gives: one for each entry of a Box, or for each of the Discrete actions."""
-        return self.env_actions or self.about.actions
+        """How many it gives: one for each entry of a Box, or for each of the Discrete actions; 0 likewise."""
+        return self.env_actions
 
     @property
     def most_action(self) -> float:
@@ -153,6 +183,7 @@ class AnyEnvironment:
         """
         if not isinstance(programs, core.Batch):
             raise ValueError(NO_NETWORKS)
+        self.check_imported()
         arrays = programs.arrays()
         shape = programs.memory_sizes()
         if shape[:2] != (self.observations, self.actions):
@@ -352,9 +383,9 @@ def _in_pool(
 ) -> list[Any]:
     if workers not in _POOLS:
         context = multiprocessing.get_context("spawn")
-        _POOLS[workers] = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+        _POOLS[workers] = ProcessPoolExecutor(workers, mp_context=context, initializer=_serve)
     try:
-        waiting = [_POOLS[workers].submit(_roll, task, sizes, arrays, job, episodes) for job in jobs]
+        waiting = [_POOLS[workers].submit(_roll_there, task, sizes, arrays, job, episodes) for job in jobs]
         return [done.result() for done in waiting]
     except BrokenProcessPool:
         _POOLS.pop(workers).shutdown(wait=False)
@@ -364,6 +395,20 @@ def _in_pool(
         ) from None
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the process that waits."""
+def _roll_there(task: AnyEnvironment, *rest: Any) -> Any:
+    """The same in a process of the pool, for one that was allowed to make the environment."""
+    task.import_modules()
+    return _roll(task, *rest)
+
+
+def _serve() -> None:
+    """Ctrl-C is for the process that waits; when that is gone, however it ended, so is this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)

@@ -1,10 +1,17 @@
-"""Environments of others: making them, starting them, and what they show and take."""
+"""Environments of others: making them, starting them, and what they show and take.
+
+A configuration may come from a stranger, and an environment can name a module, whose import runs its code. So a module
+is never imported because somebody named it: it must have been imported already, by the person's own wish.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
-from collections.abc import Mapping
+import re
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,6 +24,55 @@ FAR = 10.0
 MOST_NUMBERS = 1024
 """An observation or action with more numbers is not taken."""
 MISSING = ". What environments of Gymnasium need comes with pip install 'gymnasium[classic-control,box2d,mujoco]'"
+
+
+NAMED = re.compile(r"([A-Za-z_][\w.]*):[^/\\]")
+"""A name with its module, such as mypackage:MyEnv-v0."""
+
+
+def named_modules(env: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The modules that an environment and its options name."""
+    texts = [env, *_texts(options)]
+    found = [env.partition(":")[0]] if ":" in env else []
+    return tuple(dict.fromkeys(found + [named[1] for text in texts if (named := NAMED.match(text))]))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def import_module(name: str) -> None:
+    """Imports a module that a person named.
+
+    Raises:
+        ValueError: it cannot be imported.
+    """
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        where = "is it installed, or its folder in PYTHONPATH?"
+        raise ValueError(f"the module {name} cannot be imported ({first_line(error)}): {where}") from None
+
+
+def check_imported(env: str, options: Mapping[str, Any]) -> None:
+    """Makes sure that making an environment imports nothing that it names.
+
+    Raises:
+        ValueError: it would.
+    """
+    for name in named_modules(env, options):
+        if name not in sys.modules:
+            raise ValueError(
+                f"the environment {env} wants the module {name}, whose code would run here: "
+                f"if you trust it, import it first (on the command line: --import {name})"
+            )
 
 
 @dataclass(frozen=True)
@@ -60,10 +116,11 @@ def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
     """An environment.
 
     Raises:
-        ValueError: there is none of this name, or it cannot be made.
+        ValueError: there is none of this name, or it cannot be made; or it names a module that was not imported.
     """
     import gymnasium
 
+    check_imported(env, options)
     try:
         return gymnasium.make(env, disable_env_checker=True, **options, **more)
     except Exception as error:

@@ -1,0 +1,20 @@
+"""Text of strangers, made harmless for those who look at it."""
+
+from __future__ import annotations
+
+import re
+
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+"""What moves the cursor, changes colours or the direction of writing, or cannot be written at all."""
+
+
+def clean(text: object) -> str:
+    r"""The text with what a terminal would obey shown as an escape, such as `\x1b`; lines and tabs stay."""
+    return UNSEEN.sub(lambda found: _escape(found[0]), str(text))
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a path that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
