@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +22,12 @@ from arz.cli import main
 from arz.streams import keys
 from arz.tasks import any_environment
 from arz.tasks.any_environment import AnyEnvironment, AnyEpisodes
+from arz.tasks.cartpole import Cartpole
 from arz.tasks.environment import RUNNING
+from arz.tasks.quadruped import Quadruped
 from arz.tasks.schedule import get_attribute, parse_changes, set_attribute
 from arz.watch import watch
+from tests.runs_support import ARZ
 from tests.support import random_batch
 
 FOLLOW = "tests.gymnasium_support:Follow-v0"
@@ -378,3 +385,112 @@ def test_networks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
         arz.runs.config.with_policy(arz.preset("gymnasium"), "mlp")
     assert main(["evolve"]) == 2
     assert "--env with the name" in capsys.readouterr().err
+
+
+# ---- scores ----
+
+
+def test_programs_that_do_not_look_are_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [
+        "--select-every",
+        "100",
+        "--population",
+        "40",
+        "--lag",
+        "20",
+        "--selection-episodes",
+        "4",
+        "--steps",
+        "20",
+    ]
+    folder = tmp_path / "run"
+    assert (
+        main(
+            [
+                "evolve",
+                "--env",
+                FOLLOW,
+                *options,
+                "--budget",
+                "1000",
+                "--threads",
+                "1",
+                "--no-test",
+                "--output",
+                str(folder),
+            ]
+        )
+        == 0
+    )
+    with arz.Run.open(folder) as run:
+        metrics, fitness = run.metrics, [row["fitness"] for row in run.individuals]
+        scores = [row["score"] for row in run.champions]
+    worst = -9.0 * 20
+    assert min(fitness) < -1e299, "there are some"
+    for name in ("mean_fitness", "best_fitness", "life_score", "champion_score"):
+        assert np.all(metrics[name] >= worst), name
+    assert min(scores) >= worst
+    assert "-1e" not in capsys.readouterr().out
+
+
+def test_where_nobody_looks_there_is_no_champion() -> None:
+    blind = arz.Variation(op_weights={op.name: 0.0 for op in arz.ops.OPS if "k ->" not in op.signature}, max_cadfs=0)
+    base = arz.preset("gymnasium", env=FOLLOW, budget="500", population=40, lag=20, select_every=100)
+    run = arz.evolve(replace(base, variation=blind), threads=1)
+    assert run.champions == []
+    assert np.all(run.metrics["mean_fitness"] == -np.inf)
+
+
+def test_success_belongs_to_the_task(capsys: pytest.CaptureFixture[str]) -> None:
+    assert AnyEnvironment("MountainCarContinuous-v0").success == 90.0
+    assert AnyEnvironment("Pendulum-v1").success is None
+    assert AnyEnvironment("nowhere:Nothing-v0").success is None
+    assert (Cartpole().success, Quadruped().success) == (900.0, 400.0)
+    for task in (Cartpole(), Quadruped()):
+        assert task.lasting == "lasted to the end"
+    assert AnyEnvironment().lasting == "reached the step limit"
+
+
+def test_a_pool_ends_with_the_process_that_made_it(tmp_path: Path) -> None:
+    command = [
+        ARZ,
+        "evolve",
+        "--env",
+        "Pendulum-v1",
+        "--budget",
+        "1h",
+        "--threads",
+        "2",
+        "--output",
+        str(tmp_path / "run"),
+        "--quiet",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    children: set[int] = set()
+    give_up = time.monotonic() + 120
+    while len(children) < 3:  # two workers, and who keeps an eye on shared memory
+        assert time.monotonic() < give_up
+        assert process.poll() is None
+        children |= descendants(process.pid)
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    while alive := [pid for pid in children if Path(f"/proc/{pid}/cmdline").exists() and is_running(pid)]:
+        assert time.monotonic() < give_up, alive
+        time.sleep(0.1)
+
+
+def descendants(pid: int) -> set[int]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid:
+                found |= {int(path.parent.name)} | descendants(int(path.parent.name))
+    return found
+
+
+def is_running(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False

@@ -140,13 +140,45 @@ def test_evolve_for_scripts_prints_json_and_nothing_else(tmp_path: Path) -> None
         assert made.config == config.override(made.config, {})
 
 
-def test_every_field_of_a_configuration_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     with pytest.raises(SystemExit) as end:
-        main(["evolve", "--help"])
+        main([*words, "--help"])
     assert end.value.code == 0
-    printed = capsys.readouterr().out
+    return capsys.readouterr().out
+
+
+def test_every_field_of_a_configuration_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = "".join(help_of(capsys, "evolve", name) for name in config.preset_names())
     for name in config.field_paths():
         assert re.search(rf"--{name.replace('_', '-')}[ ,]", printed), name
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "hidden"),
+    [
+        (["evolve", "quadruped"], r"--population VALUE [^\[]*\[300\]", "--x-limit"),
+        (["evolve", "cartpole"], r"--population VALUE [^\[]*\[200\]", "--contact-iterations"),
+        (["evolve", "--env", "Pendulum-v1"], r"--restart-after VALUE [^\[]*\[4000\]", "--contact-iterations"),
+        (["train", "ars", "--task", "quadruped"], "--contact-iterations", "--x-limit"),
+        (["sweep", "quadruped"], r"--population VALUE [^\[]*\[300\]", "--x-limit"),
+    ],
+)
+def test_help_shows_the_values_of_the_preset(
+    capsys: pytest.CaptureFixture[str], words: list[str], shown: str, hidden: str
+) -> None:
+    printed = " ".join(help_of(capsys, *words).split())
+    assert re.search(shown, printed)
+    assert hidden not in printed
+
+
+def test_every_preset_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = " ".join(help_of(capsys, "evolve").split())
+    pages = (Path(__file__).parent.parent / "docs" / "runs.md").read_text()
+    for name in config.preset_names():
+        about = config.preset_about(name)
+        assert about.endswith(".")
+        assert f"{name} {about}" in printed
+        assert f"`{name}`" in pages
 
 
 def test_new_runs_get_the_next_free_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +303,7 @@ def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
         (["test", "x.arz", "--episodes", "0"], "--episodes must be 1 to 1000000"),
         (["plot", "nowhere"], "there is no run nowhere"),
         (["replay", str(EXAMPLES / "paper_cartpole.arz"), "--change", "suddenly"], "change must be one of none, sudden, continuous"),
-        (["dance"], "invalid choice: 'dance'"),
+        (["dance"], "there is no command 'dance'"),
         ([], "required: COMMAND"),
     ],
 )  # fmt: skip

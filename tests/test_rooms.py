@@ -31,10 +31,10 @@ DOORS: dict[str, set[str]] = {
     "tasks.task": {"native", "tasks.status"},
     "tasks.cartpole": {"names", "native", "tasks.status", "tasks.task"},
     "tasks.quadruped": {"names", "native", "tasks", "tasks.status", "tasks.task"},
-    "tasks.mujoco_model": {"native"},
+    "tasks.mujoco_model": {"names"} | {"native"},
     "tasks.rendering": {"tasks.mujoco_model"},
     "tasks.registration": set(),
-    "tasks.drawing": {"native", "tasks.cartpole"},
+    "tasks.drawing": {"names"} | {"native", "tasks.cartpole"},
     "tasks.environment": {"names", "streams", "tasks.drawing", "tasks.status", "tasks.task"},
     "tasks.cartpole_environment": {"native", "tasks.cartpole", "tasks.drawing", "tasks.environment", "tasks.task"},
     "tasks.quadruped_environment": {"native", "tasks.environment", "tasks.quadruped", "tasks.rendering", "tasks.task"},
@@ -49,7 +49,8 @@ DOORS: dict[str, set[str]] = {
     "cluster.worker": {"cluster.packing", "evaluate", "interpreter", "program", "streams", "tasks.cartpole"}
     | {"tasks.quadruped", "tasks.task", "vary"},
     "cluster.crew": {"cluster.packing", "cluster.scheduling", "cluster.worker", "network", "program", "tasks.task"},
-    "cluster.ray_workers": {"cluster.crew", "cluster.packing", "cluster.scheduling", "cluster.worker", "interpreter"},
+    "cluster.ray_workers": {"names"}
+    | {"cluster.crew", "cluster.packing", "cluster.scheduling", "cluster.worker", "interpreter"},
     "tasks.schedule": {"streams"},
     "tasks.foreign": set(),
     "tasks.change_check": {"tasks.foreign", "tasks.schedule"},
@@ -121,7 +122,8 @@ DOORS: dict[str, set[str]] = {
         "search.regularized",
     }
     | {"search.tuning", "tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
-    "runs.problem": {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.task", "vary"},
+    "runs.problem": {"search.problem"}
+    | {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.task", "vary"},
     "runs.networks": {"", "streams", "evaluate", "native", "network", "search.draws", "tasks.task", "vary"},
     "runs.lineage": {"search.evolution"},
     "runs.database": set(),
@@ -156,7 +158,8 @@ DOORS: dict[str, set[str]] = {
     | {"search.evolution", "search.nsga2"},
     "runs.entries": {"analysis.comparison", "assess", "complexity", "network", "policy", "program", "runs.config"}
     | {"runs.run", "runs.store", "tasks.quadruped"},
-    "runs.learning": {
+    "runs.learning": {"names"}
+    | {
         "tasks.cartpole",
         "tasks.quadruped",
         "baselines.ppo",
@@ -167,7 +170,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.ppo", "streams"},
-    "runs.sweep": {
+    "runs.sweep": {"names"}
+    | {
         "evaluate",
         "program",
         "runs",
@@ -247,7 +251,8 @@ DOORS: dict[str, set[str]] = {
         "simplify",
     }
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
-    "commands.evolving": {
+    "commands.evolving": {"assess", "names"}
+    | {
         "cluster.ray_workers",
         "analysis",
         "commands.common",

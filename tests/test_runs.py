@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -19,10 +20,12 @@ import pytest
 
 import arz
 from arz.cli import main
+from arz.commands import evolving
 from arz.runs import store
 from arz.runs.lineage import Lineage
 from arz.runs.run import Run
-from arz.runs.store import TABLES, RunError, is_run
+from arz.runs.session import Progress
+from arz.runs.store import TABLES, RunError, Store, is_run
 from arz.search.evolution import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs
@@ -485,3 +488,141 @@ def test_a_run_can_be_read_while_it_runs(tmp_path: Path) -> None:
     assert {status for status, _ in seen} == {"running"}
     assert seen[-1][1] > 0
     assert [path.name for path in folder.iterdir()] == ["run.sqlite"]
+
+
+# ---- those who listen ----
+
+
+def test_what_a_listener_raises_loses_nothing(tmp_path: Path) -> None:
+    class OddError(Exception):
+        pass
+
+    def fail(progress: Progress) -> None:
+        if progress.metrics.evaluations >= 2000:
+            raise OddError
+
+    run = Run.create(small("6000"), folder=tmp_path / "run")
+    with pytest.raises(OddError):
+        run.evolve(threads=1, on_progress=fail)
+    run.close()
+    with Run.open(tmp_path / "run") as again:
+        assert again.counters.evaluations >= 2000
+        assert again.facts["status"] == "stopped"
+        assert again.champions
+
+
+def test_a_listener_can_stop_a_run_which_goes_on_as_if_nothing_had_happened(finished: Path, tmp_path: Path) -> None:
+    with arz.evolve(
+        small(), folder=tmp_path / "run", threads=1, on_progress=lambda at: at.metrics.evaluations > 2000
+    ) as run:
+        assert run.facts["status"] == "stopped"
+        assert 2000 < run.counters.evaluations < 4000
+    with arz.resume(tmp_path / "run", threads=1, on_progress=lambda at: 1) as run:  # only True itself stops
+        assert run.facts["status"] == "budget"
+    expected, found = content(finished), content(tmp_path / "run")
+    for table in ("metrics", "champions", "individuals", "checkpoint"):
+        assert found[table] == expected[table], table
+
+
+def test_five_at_once_get_five_folders(tmp_path: Path) -> None:
+    command = [ARZ, "evolve", "cartpole", *small_options("400"), "--quiet", "--no-test", "--threads", "1"]
+    running = [
+        subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(5)
+    ]
+    assert [process.wait(120) for process in running] == [0] * 5, [
+        process.stderr and process.stderr.read() for process in running
+    ]
+    for process in running:
+        assert process.stderr is not None
+        process.stderr.close()
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {f"cartpole-00{n}" for n in range(1, 6)}
+
+
+def test_a_folder_that_somebody_took_a_moment_ago_is_left_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    free, asked = evolving._free_folder, []
+
+    def late(parent: Path, name: str) -> Path:
+        asked.append(free(parent, name))
+        if len(asked) == 1:
+            Run.create(small(), folder=asked[0]).close()
+        return asked[-1]
+
+    monkeypatch.setattr(evolving, "_free_folder", late)
+    assert main(["evolve", "cartpole", *small_options("400"), "--quiet", "--no-test"]) == 0
+    assert [path.name for path in asked] == ["cartpole-001", "cartpole-002"]
+
+
+# ---- what is said ----
+
+
+def test_a_run_in_its_first_seconds_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    with Run.create(small(), folder=folder):
+        assert main(["show", str(folder)]) == 0
+        printed = capsys.readouterr().out
+        assert "in its first seconds" in printed
+        assert "No champion yet. The first is chosen after 400 evaluations, and 0 were saved so far." in printed
+        assert main(["show", str(folder), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["run"]["score"] is None
+        assert main(["test", str(folder)]) == 2
+        assert "has no champion yet. The first is chosen after 400" in capsys.readouterr().err
+
+
+def test_advice_at_the_end_is_what_lets_it_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path / "run")
+    base = ["evolve", "cartpole", *small_options("1G"), "--no-test", "--output", folder, "--target", "35"]
+    assert main(base) == 0
+    assert "Ended: the target is reached" in (told := capsys.readouterr().err)
+    assert "give arz resume a larger --target" in told
+    assert main(["resume", folder, "--budget", "100"]) == 2
+    spent = capsys.readouterr().err
+    assert re.search(
+        r"has spent [\d.]+k? evaluations already: a budget counts from the start, so 100 evaluations is over", spent
+    )
+
+
+def test_a_search_that_stands_still_says_so(finished: Path) -> None:
+    with Run.open(finished) as run:
+        rows = run.metrics
+        assert evolving._standing_still(run) is None  # it began anew meanwhile
+        object.__setattr__(run, "_store", Still(run._store, rows))
+        since = evolving._standing_still(run)
+    assert since is not None
+    assert since < 0.5
+    assert "--restart-after" in evolving.STANDING_STILL
+
+
+class Still:
+    """The store of a run that found its best at once, and never began anew."""
+
+    def __init__(self, store: Store, rows: dict[str, np.ndarray]) -> None:
+        self.store, self.rows = store, rows
+
+    def columns(self, *_: str) -> dict[str, np.ndarray]:
+        return {**self.rows, "champion_score": np.full(len(self.rows["evaluations"]), 7.0)}
+
+    def facts(self) -> dict[str, object]:
+        return {"counters": {**self.store.facts()["counters"], "restarts": 0}}
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def test_tuning_wants_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    for preset in ("quadruped-tune", "quadruped-numbers"):
+        assert main(["evolve", preset]) == 2
+        assert "say which, with --start" in capsys.readouterr().err
+
+
+def test_another_environment_than_a_runs_own_is_refused(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in (
+        ["--env", "Pendulum-v1"],
+        ["--env-options", "{}"],
+        ["--steps", "5"],
+        ["--env", "Pendulum-v1", "--change", "none"],
+    ):
+        assert main(["test", str(finished), *option]) == 2
+        assert "is a run with its own" in capsys.readouterr().err

@@ -413,8 +413,8 @@ def test_a_run_with_an_operator_can_be_looked_at_without_and_resumed_with_it(
     assert refused.returncode == 2
     assert "no operator called 'trap negate'" in refused.stderr
     assert "--import my_operators" in refused.stderr
-    more = ("--budget", "900", "--no-test", "--quiet", "--import", "my_operators")
-    done = subprocess.run([ARZ, "resume", folder, *more], capture_output=True, text=True)
+    asked = ("--budget", "900", "--no-test", "--quiet", "--import", "my_operators")
+    done = subprocess.run([ARZ, "resume", folder, *asked], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "trap negate" in {row["mutation"] for row in content(folder)["individuals"]}
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -35,7 +37,8 @@ ALIASES = {"--max-cadfs": ("--cadfs",)}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command. A person's mistake is one sentence and exit code 2."""
     try:
-        options = _parser().parse_args(arguments)
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        options = _parser(words).parse_args(words)
         commands.import_named(options)
         code = options.run(options) or 0
         sys.stdout.flush()
@@ -71,10 +74,16 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         hint = ""
+        options = [name for action in self._actions for name in action.option_strings]
         if message.startswith("unrecognized arguments: "):
             word = message.split(": ")[1].split()[0].split("=")[0]
             message = f"there is no option or argument {word} here"
-            hint = did_you_mean(word, [name for action in self._actions for name in action.option_strings])
+            hint = did_you_mean(word, options)
+        elif found := re.match(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", message):
+            names = re.findall(r"[\w-]+", found[2])
+            message, hint = f"there is no command {found[1]!r}", did_you_mean(found[1], names)
+        elif found := re.match(r"argument (--[\w-]+).*: expected one argument", message):
+            message = f"{found[1]} needs a value; one that begins with a minus is written {found[1]}=-1"
         self.exit(_complain(f"{message}.{hint or f' See {self.prog} --help.'}"))
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: object = None) -> argparse.Namespace:  # type: ignore[override]
@@ -84,7 +93,8 @@ class _Parser(argparse.ArgumentParser):
         return options
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of a command line; which preset that names decides which defaults its help shows."""
     parser = _Parser(prog="arz", description=(arz.__doc__ or "").splitlines()[0], allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"arz {arz.__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
@@ -112,8 +122,11 @@ def _parser() -> argparse.ArgumentParser:
         help="begin with the champion of a run, or the program of an .arz file, in place of random programs",
     )
     evolve.usage = "arz evolve PRESET [--option VALUE ...], or arz evolve --env NAME [--option VALUE ...]"
+    evolve.formatter_class = argparse.RawDescriptionHelpFormatter
+    evolve.description = f"{evolve.description}\n\npresets (arz evolve PRESET --help shows their values):\n{_presets()}"
     _add_running(evolve)
-    _add_fields(evolve)
+    shown = "gymnasium" if any(word.startswith("--env") for word in words) else "cartpole"
+    _add_fields(evolve, next((word for word in words if word in configs.preset_names()), shown))
 
     train = command("train", "train a neural network for a task, in a new run: what programs are compared with")
     train.add_argument("method", choices=METHODS, help="ars: Augmented Random Search; ppo: an extra")
@@ -130,7 +143,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     train.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
     _add_running(train)
-    _add_fields(train)
+    method, task = ([each for each in names if each in words] for names in (METHODS, ("cartpole", "quadruped")))
+    _add_fields(train, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}")
 
     sweep = command("sweep", "try a grid of settings, one run each, then repeat the best; goes on where it stopped")
     sweep.add_argument("preset", help=f"{', '.join(configs.preset_names())}, or a .toml file")
@@ -149,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep.usage = "arz sweep PRESET --output FOLDER [--grid NAME=VALUE,... ...] [--option VALUE ...]"
     _add_backend(sweep)
     _add_json(sweep)
-    _add_fields(sweep)
+    _add_fields(sweep, next((word for word in words if word in configs.preset_names()), "cartpole"))
 
     compare = command("compare", "put methods side by side: scores with intervals, tests, costs, curves")
     compare.add_argument(
@@ -342,16 +356,27 @@ def _add_backend(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_fields(parser: argparse.ArgumentParser) -> None:
-    """One option for each field of a configuration."""
+def _presets() -> str:
+    """The presets, each with what it is for."""
+    wrapped = [
+        textwrap.fill(configs.preset_about(name), 96, initial_indent=f"  {name:20}", subsequent_indent=" " * 22)
+        for name in configs.preset_names()
+    ]
+    return "\n".join(wrapped)
+
+
+def _add_fields(parser: argparse.ArgumentParser, preset: str) -> None:
+    """One option for each field of a configuration; the help tells of those that the preset has."""
     groups: dict[str, argparse._ArgumentGroup] = {}
-    shown = configs.load("cartpole")
+    shown = configs.load(preset)
+    own = configs.own_fields(shown)
     for name, path in configs.field_paths().items():
         table = path[0]
         if table not in groups:
-            groups[table] = parser.add_argument_group(f"{table} (in brackets: as in the preset cartpole)")
+            groups[table] = parser.add_argument_group(f"{table} (in brackets: as in the preset {preset})")
         usual = configs.field_default(shown, path)
         text = f"{configs.field_help(path)} [{configs.toml(usual)}]".replace("%", "%%")
+        text = text if name in own else argparse.SUPPRESS
         option = "--" + name.replace("_", "-")
         if isinstance(configs.field_default(configs.Config(), path), bool):
             groups[table].add_argument(

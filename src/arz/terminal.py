@@ -7,6 +7,7 @@ terminal obeys what it is sent.
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import sys
 import threading
@@ -24,6 +25,13 @@ from arz.runs.session import Progress as Standing
 
 PLAIN_SECONDS = 10.0
 SETTLING_SECONDS = 2.0
+STILL_SECONDS = 60.0
+"""It is told when there was nothing better for longer than this."""
+BAR_WIDTH = 10
+MARGIN = 3
+"""What a column of a table takes beside its text."""
+PREFERRED = 24
+"""Text in a table wraps where it would be wider."""
 
 
 def say(text: object = "", end: str = "\n") -> None:
@@ -44,23 +52,54 @@ def _print(text: object, end: str, stream: TextIO) -> None:
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> None:
-    """Prints a table."""
-    console().print(table(title, columns, rows, text))
+    """Prints a table of numbers; the first column, and those named, are text, which may take several lines.
+
+    What does not fit beside each other follows below, with the first column again: no word or number is broken.
+    """
+    out = console()
+    cleaned = [[clean(cell) for cell in row] for row in rows]
+    is_text = [number == 0 or name in text for number, name in enumerate(columns)]
+    widths = [_width([name, *(row[number] for row in cleaned)], is_text[number]) for number, name in enumerate(columns)]
+    if title:
+        out.print(Text(clean(title), style="bold"))
+    for part in _side_by_side(widths, out.width):
+        made = Table()
+        for number in part:
+            made.add_column(
+                Text(clean(columns[number])),
+                justify="left" if is_text[number] else "right",
+                no_wrap=not is_text[number],
+                min_width=min(widths[number], out.width - MARGIN),
+                overflow="fold",
+            )
+        for row in cleaned:
+            made.add_row(*(Text(row[number]) for number in part))
+        out.print(made)
+
+
+def _width(cells: Sequence[str], is_text: bool) -> int:
+    """How wide a column must be: text wraps between words, and prefers not to."""
+    longest = max(map(len, cells))
+    if not is_text:
+        return max(longest, *(len(word) for word in cells[0].split()), 1)
+    words = max(len(word) for cell in cells for word in cell.split() or [""])
+    return max(words, min(longest, PREFERRED))
+
+
+def _side_by_side(widths: Sequence[int], most: int) -> list[list[int]]:
+    """Columns that fit beside each other, each part with the first one."""
+    parts = [[0]]
+    for number in range(1, len(widths)):
+        used = sum(widths[k] + MARGIN for k in [*parts[-1], number]) + 1
+        if used > most and len(parts[-1]) > 1:
+            parts.append([0])
+        parts[-1].append(number)
+    return parts
 
 
 def console() -> Console:
     """Where results go. A file or a pipe has no width: nothing is cut off there."""
     return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 200)
-
-
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> Table:
-    """A table of numbers; the first column, and those named, are text."""
-    made = Table(title=Text(clean(title)) if title else None, title_justify="left", title_style="bold")
-    for number, name in enumerate(columns):
-        made.add_column(name, justify="left" if number == 0 or name in text else "right", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(clean(cell)) for cell in row))
-    return made
 
 
 @contextlib.contextmanager
@@ -98,7 +137,7 @@ def bar(quiet: bool) -> Iterator[Callable[[float, str], None]]:
         yield _plain(out)
         return
     shown = Progress(
-        BarColumn(bar_width=10),
+        BarColumn(bar_width=BAR_WIDTH),
         TaskProgressColumn(),
         TextColumn("{task.fields[state]}", markup=False),
         console=out,
@@ -107,7 +146,17 @@ def bar(quiet: bool) -> Iterator[Callable[[float, str], None]]:
     )
     with shown:
         task = shown.add_task("", total=1.0, state="starting")
-        yield lambda share, text: shown.update(task, completed=min(share, 1.0), state=text)
+        yield lambda share, text: shown.update(
+            task, completed=min(share, 1.0), state=fitted(clean(text), out.width - BAR_WIDTH - 8)
+        )
+
+
+def fitted(text: str, width: int) -> str:
+    """A line of parts with two spaces between them, without the last ones where it is too wide."""
+    parts = text.split("  ")
+    while len(parts) > 1 and len("  ".join(parts)) > width:
+        parts.pop()
+    return "  ".join(parts)[: max(width, 1)]
 
 
 def timed(show: Callable[[float, str], None]) -> Callable[[float, str], None]:
@@ -132,8 +181,16 @@ def timed(show: Callable[[float, str], None]) -> Callable[[float, str], None]:
 @contextlib.contextmanager
 def showing(quiet: bool) -> Iterator[Callable[[Standing], None]]:
     """Shows how a run stands."""
+    best, since = -math.inf, 0.0
+
+    def show_standing(standing: Standing) -> None:
+        nonlocal best, since
+        if standing.metrics.champion_score > best or not since:
+            best, since = standing.metrics.champion_score, standing.seconds
+        show(standing.spent, describe(standing, standing.seconds - since))
+
     with bar(quiet) as show:
-        yield lambda standing: show(standing.spent, describe(standing))
+        yield show_standing
 
 
 def _plain(out: Console) -> Callable[[float, str], None]:
@@ -148,16 +205,30 @@ def _plain(out: Console) -> Callable[[float, str], None]:
     return show
 
 
-def describe(standing: Standing) -> str:
-    """One line on how a run stands."""
+def describe(standing: Standing, still: float = 0.0) -> str:
+    """One line on how a run stands, what matters most first.
+
+    Args:
+        standing: where it stands.
+        still: for how many seconds nothing better was found.
+    """
     metrics = standing.metrics
     left = standing.seconds * (1 / standing.spent - 1) if standing.spent > 0 else 0.0
-    return (
-        f"left {duration(left)}  best {metrics.champion_score:.0f}  living {metrics.life_score:.0f}  "
-        f"mean {metrics.mean_fitness:.0f}  restarts {metrics.restarts}  "
-        f"{short(standing.evaluations_per_second)} eval/s  hits {metrics.hits / max(metrics.evaluations, 1):.0%}  "
-        f"{short(standing.steps_per_second)} steps/s"
-    )
+    parts = [
+        f"left {duration(left)}",
+        f"best {_score(metrics.champion_score)}" + (f" for {duration(still)}" if still > STILL_SECONDS else ""),
+        f"mean {_score(metrics.mean_fitness)}",
+        f"restarts {metrics.restarts}",
+        f"{short(standing.evaluations_per_second)} eval/s",
+        f"hits {metrics.hits / max(metrics.evaluations, 1):.0%}",
+        f"living {_score(metrics.life_score)}",
+        f"{short(standing.steps_per_second)} steps/s",
+    ]
+    return "  ".join(parts)
+
+
+def _score(value: float) -> str:
+    return f"{value:.0f}" if math.isfinite(value) else "none"
 
 
 def duration(seconds: float) -> str:

@@ -1,6 +1,6 @@
 """Proximal Policy Optimization by Stable-Baselines3 (perceptrons) and sb3-contrib (LSTMs).
 
-An extra: `pip install 'arz[baselines]'`. What is trained here becomes a `Network` like any other, so that it is tested,
+An extra (`baselines`). What is trained here becomes a `Network` like any other, so that it is tested,
 replayed and compared in the same way. The policy is the mean of what PPO would draw.
 """
 

@@ -17,6 +17,7 @@ from arz.cluster.packing import Packed
 from arz.cluster.scheduling import DEPTH
 from arz.cluster.worker import Worker
 from arz.interpreter import available_threads
+from arz.names import install
 
 STORE_BYTES = 256 * 2**20
 """What a cluster that is started here keeps for what travels."""
@@ -63,7 +64,7 @@ class RayCluster:
             import ray
             from ray import exceptions
         except ImportError:
-            raise WorkerError("--backend ray needs an extra: pip install 'arz[ray]'") from None
+            raise WorkerError(f"--backend ray needs an extra: {install('ray')}") from None
         self._ray: Any = ray
         self._error, self._task_error = exceptions.RayError, exceptions.RayTaskError
         self._is_ours = not ray.is_initialized()

@@ -87,8 +87,7 @@ def policy_at(source: str) -> Program | Network:
 def policy_and_task(options: argparse.Namespace) -> tuple[Program | Network, Known | None]:
     """The champion of a run or the policy of a file, and the task that it was made for; None if nobody knows."""
     if is_run(options.source):
-        if options.env or options.env_options or options.env_steps:
-            raise ValueError(f"--env and what belongs to it are for .arz files: {options.source} is a run with its own")
+        check_own_environment(options)
         with Run.open(options.source) as run:
             return run.champion, run.config.task
     policy = policy_at(options.source)
@@ -107,6 +106,12 @@ def policy_and_task(options: argparse.Namespace) -> tuple[Program | Network, Kno
     sizes = _seen_and_done(policy)
     fitting = [task for task in (Cartpole(), Quadruped()) if (task.observations, task.actions) == sizes]
     return policy, fitting[0] if fitting else None
+
+
+def check_own_environment(options: argparse.Namespace) -> None:
+    """Refuses to name another environment than a run has."""
+    if options.env or options.env_options or options.env_steps:
+        raise ValueError(f"--env and what belongs to it are for .arz files: {options.source} is a run with its own")
 
 
 def policy_and_known_task(options: argparse.Namespace) -> tuple[Program | Network, Known]:
@@ -287,7 +292,7 @@ def _lines(count: int) -> str:
     return f"{count} line{'' if count == 1 else 's'}"
 
 
-def print_tests(results: list[Assessment], title: str) -> None:
+def print_tests(results: list[Assessment], task: Known, title: str) -> None:
     """Prints a table of test results."""
     found = {(result.change, result.task): result for result in results}
     tasks = list(dict.fromkeys(result.task for result in results))
@@ -296,7 +301,7 @@ def print_tests(results: list[Assessment], title: str) -> None:
     for change in dict.fromkeys(result.change for result in results):
         here = [found[change, task] for task in tasks]
         rows.append([change, *(f"{result.mean:.1f}" for result in here)])
-        rows.append(["  lasted to the end", *(f"{result.completed:.0%}" for result in here)])
+        rows.append([f"  {task.lasting}", *(f"{result.completed:.0%}" for result in here)])
         if all(result.distance is not None for result in here):
             rows.append(["  distance (m)", *(f"{result.distance:.1f}" for result in here)])
     terminal.show_table(title, [header, *tasks], rows)

@@ -97,9 +97,8 @@ def _print(made: Comparison, is_markdown: bool) -> None:
     if is_markdown:
         print("\n".join(map(str, _tables(made))))
     else:
-        console = terminal.console()
         for each in _tables(made):
-            console.print(terminal.table(each.title, each.columns, each.rows, text=each.columns[: each.text]))
+            terminal.show_table(each.title, each.columns, each.rows, text=each.columns[: each.text])
     if not made.is_even:
         print("Budgets differ by more than 10 %: --steps compares runs as they stood after so many steps of the task.")
     if any(len(method.entries) == 1 for method in made.methods):

@@ -8,8 +8,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from arz import terminal
 from arz.analysis import figures
+from arz.assess import Assessment
 from arz.cluster.ray_workers import RayWorkers
 from arz.commands.common import (
     check_threads,
@@ -25,12 +28,13 @@ from arz.commands.common import (
     with_fields,
     workers,
 )
+from arz.names import install
 from arz.network import Network
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.run import Run
 from arz.runs.session import Progress
-from arz.runs.store import is_run
+from arz.runs.store import FolderExistsError, is_run
 
 INTERRUPTED = 130
 ENDINGS = {
@@ -38,6 +42,12 @@ ENDINGS = {
     "budget": "the budget is spent",
     "diverged": "the numbers of the network are not finite any more",
 }
+
+MORE = {"target": "a larger --target", "budget": "a larger --budget"}
+"""What lets a run go on that has ended."""
+LEAST_REPORTS = 8
+LONG = 0.5
+"""A search that found nothing better in this share of its evaluations stands still."""
 
 
 def evolve(options: argparse.Namespace) -> int:
@@ -68,17 +78,26 @@ def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     if options.start is not None:
         start = _start(options.start)
         config = configs.for_start(config, start.architecture if isinstance(start, Network) else start.memory)
-    folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
+    elif configs.needs_start(config):
+        raise ValueError("this search finds numbers for the code of a program: say which, with --start RUN_OR_FILE")
     log_class = _tensorboard() if options.tensorboard else None
     _check(options)
-    refuse_existing(folder)
+    refuse_existing(options.output)
     if options.backend != "local":
         configs.check_workers(config)
-    with (
-        workers(options, _is_silent(options)) as hired,
-        Run.create(config, seed=options.seed, folder=folder, preset=name, start=start) as run,
-    ):
+    with workers(options, _is_silent(options)) as hired, _create(options, config, name, start) as run:
         return _go_on(run, options, log_class, hired)
+
+
+def _create(options: argparse.Namespace, config: configs.Config, name: str, start: Program | Network | None) -> Run:
+    """A new run in the folder that is asked for, or in the next one that nobody has, not even a moment ago."""
+    while True:
+        folder = Path(options.output) if options.output else _free_folder(Path("runs"), name)
+        try:
+            return Run.create(config, seed=options.seed, folder=folder, preset=name, start=start)
+        except FolderExistsError:
+            if options.output:
+                raise
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -150,7 +169,7 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWork
         return INTERRUPTED
     if not is_silent:
         spent = terminal.duration(run.facts["seconds"])
-        more = " To go on, give arz resume a larger --budget." if goes_on else ""
+        more = f" To go on, give arz resume {MORE[reason]}." if goes_on and reason in MORE else ""
         terminal.note(f"Ended: {ENDINGS[reason]}, after {spent}.{more}")
     _report(run, options, reason, hired)
     return 0
@@ -160,36 +179,63 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
     """Says what came out."""
     has_champion = bool(run.champions)
     results = run.test(threads=options.threads, workers=hired) if has_champion and not options.no_test else []
+    figures_made = _figures(run, results) if results else []
     if options.json:
-        print_json({**summary(run), "ended": reason, "tests": result_rows(results)})
+        made = [str(path) for path in figures_made]
+        print_json({**summary(run), "ended": reason, "tests": result_rows(results), "figures": made})
         return
     if not has_champion:
-        least = run.config.search.select_every * run.config.search.islands
-        terminal.say(f"No champion yet: the first is chosen after {least} evaluations.", end=" ")
-        terminal.say(f"Go on with: arz resume {run.folder} --budget ...")
+        terminal.say(f"No champion yet. {run.first_champion} Go on with: arz resume {run.folder} --budget ...")
         return
     print_policy(run.champion, f"arz show {run.folder}")
-    if not results or run.folder is None:
+    if (since := _standing_still(run)) is not None and reason != "target":
+        terminal.say(STANDING_STILL.format(since=since, **vars(run.config.search)))
+    if not results:
         return
-    print_tests(results, f"Mean return over {len(results[0].returns)} test episodes")
+    print_tests(results, run.config.task, f"Mean return over {len(results[0].returns)} test episodes")
+    terminal.say(f"Figures: {', '.join(map(str, figures_made))}")
+    terminal.say(f"A film of an episode: arz replay {run.folder}")
+
+
+STANDING_STILL = (
+    "Nothing better was found since {since:.0%} of the evaluations. Try another --seed, a smaller --restart-after "
+    "(now {restart_after} children of an island), more --islands (now {islands}), or a larger --budget."
+)
+
+
+def _standing_still(run: Run) -> float | None:
+    """The share of its evaluations after which a search found nothing better, if it was most of the time.
+
+    A search that began anew meanwhile does not stand still.
+    """
+    metrics = run.metrics
+    scores, evaluations = metrics["champion_score"], metrics["evaluations"]
+    since = float(evaluations[np.argmax(scores)] / evaluations[-1])
+    has_tried = len(scores) > LEAST_REPORTS and run.counters.restarts == 0
+    return since if since < LONG and has_tried else None
+
+
+def _figures(run: Run, results: list[Assessment]) -> list[Path]:
+    """Draws what came out, in the folder of the run."""
+    assert run.folder is not None
     title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
-    figures.save(figures.test_figure(returns(results), title), run.folder / "test.png")
-    figures.save(figures.progress_figure(run.metrics, title), run.folder / "progress.png")
-    made = ["test.png", "progress.png"]
+    drawn = {
+        "test.png": figures.test_figure(returns(results), title),
+        "progress.png": figures.progress_figure(run.metrics, title),
+    }
     asked = run.config.fitness
     if run.fronts and len(asked.objectives) > 1:
-        front = figures.front_figure(run.fronts, asked.objectives, title, asked.warm_up_objectives)
-        figures.save(front, run.folder / "front.png")
-        made.append("front.png")
-    terminal.say(f"Figures: {', '.join(str(run.folder / name) for name in made)}")
-    terminal.say(f"A film of an episode: arz replay {run.folder}")
+        drawn["front.png"] = figures.front_figure(run.fronts, asked.objectives, title, asked.warm_up_objectives)
+    for name, figure in drawn.items():
+        figures.save(figure, run.folder / name)
+    return [run.folder / name for name in drawn]
 
 
 def _tensorboard() -> Any:
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
-        raise ValueError('--tensorboard needs an extra: pip install "arz[tensorboard]"') from None
+        raise ValueError(f"--tensorboard needs an extra: {install('tensorboard')}") from None
     return SummaryWriter
 
 

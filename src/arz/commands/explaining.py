@@ -79,7 +79,7 @@ def explain(options: argparse.Namespace) -> None:
     print(f"# {options.source}, for reading. {Guarantee.EXACT}\n")
     print(found.listing())
     rows = [[name, str(parameters), str(flops)] for name, parameters, flops in words.costs(simple)]
-    terminal.console().print(terminal.table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",)))
+    terminal.show_table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",))
     print("\n".join(f"- {sentence}" for sentence in said))
     if folder is not None:
         print(f"Page: {folder / 'explain.md'}. Picture of the flow: {folder / 'flow.svg'}.")
@@ -317,7 +317,7 @@ def _print_periods(seen: Inside, periods: dict[str, Any]) -> None:
         [n, *(f"{of[n].steps * seen.seconds:.3f}" if n in of else missing[phase] for phase, of in periods.items())]
         for n in names
     ]
-    terminal.console().print(terminal.table("What repeats itself", columns, rows))
+    terminal.show_table("What repeats itself", columns, rows)
 
 
 def _table_text(columns: list[str], rows: list[Any]) -> str:
@@ -347,7 +347,7 @@ def _print_ablation(found: Ablation, smaller: Smaller, options: argparse.Namespa
     ]
     columns = ["part", "what", "score without it", "lasted to the end", "worth"]
     title = f"{options.source}: {found.score:.1f} over {found.episodes} test episodes, as it is"
-    terminal.console().print(terminal.table(title, columns, rows, text=("part", "what")))
+    terminal.show_table(title, columns, rows, text=("part", "what"))
     print(
         f"\nThe smallest program within {options.tolerance:.0%} that leaving out lines one by one gave: "
         f"{smaller.removed} line{'' if smaller.removed == 1 else 's'} fewer, {smaller.score:.1f} on the test episodes "

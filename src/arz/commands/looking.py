@@ -17,10 +17,15 @@ from arz.ops import OPS
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.run import Run
-from arz.runs.store import is_run
+from arz.runs.store import RunError, is_run
 from arz.simplify import effective, readable
 
-STATUS_TEXT = {"budget": "finished", "target": "reached its target", "running": "running, or killed"}
+STATUS_TEXT = {
+    "new": "in its first seconds, or killed",
+    "budget": "finished",
+    "target": "reached its target",
+    "running": "running, or killed",
+}
 """What the status of a run means, where its name does not say it."""
 
 
@@ -43,8 +48,7 @@ def runs(options: argparse.Namespace) -> None:
         terminal.say(f"No runs in {parent}. Make one: arz evolve cartpole")
         return
     columns = ["run", "task", "seed", "evaluations", "time", "selection", "test", "status"]
-    made = terminal.table("", columns, [_run_row(row) for row in rows], text=("task", "status"))
-    terminal.console().print(made)
+    terminal.show_table("", columns, [_run_row(row) for row in rows], text=("task", "status"))
 
 
 def _run_row(row: dict[str, Any]) -> list[str]:
@@ -71,9 +75,17 @@ def show(options: argparse.Namespace) -> None:
             if options.config:
                 terminal.say(configs.render(run.config), end="")
                 return
-            about, program = summary(run), run.champion
-            own, number = json.dumps(run.config.task.variant), about["champion"]
-            tests = [{**row, "is_own_variant": row["variant"] == own} for row in run.tests if row["champion"] == number]
+            about = summary(run)
+            if about["champion"] is None:
+                _show_beginning(run, about, options)
+                return
+            program, own, number = run.champion, json.dumps(run.config.task.variant), about["champion"]
+            words = {"lasting": run.config.task.lasting}
+            tests = [
+                {**row, **words, "is_own_variant": row["variant"] == own}
+                for row in run.tests
+                if row["champion"] == number
+            ]
     elif options.config:
         raise ValueError(f"{options.source} is not a run: only runs have a configuration")
     else:
@@ -86,6 +98,23 @@ def show(options: argparse.Namespace) -> None:
         _print_everything(program, about, tests)
 
 
+def _show_beginning(run: Run, about: dict[str, Any], options: argparse.Namespace) -> None:
+    """Says where a run stands that has no champion yet."""
+    if options.program:
+        raise RunError(f"{run.folder} has no champion yet. {run.first_champion}")
+    if options.json:
+        print_json({"run": about, "tests": []})
+        return
+    _print_standing(about)
+    terminal.say(f"# No champion yet. {run.first_champion}")
+
+
+def _print_standing(about: dict[str, Any]) -> None:
+    spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
+    status = STATUS_TEXT.get(about["status"], about["status"])
+    terminal.say(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")
+
+
 def _everything(program: Program | Network, about: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {"program": str(program)}
     forms = {} if isinstance(program, Network) else {"effective": effective(program), "readable": readable(program)}
@@ -94,15 +123,15 @@ def _everything(program: Program | Network, about: dict[str, Any], tests: list[d
     found["complexity"] = dataclasses.asdict(complexity(program))
     if about:
         found["run"] = about
-        found["tests"] = [{name: value for name, value in row.items() if name != "returns"} for row in tests]
+        found["tests"] = [
+            {name: value for name, value in row.items() if name not in ("returns", "lasting")} for row in tests
+        ]
     return found
 
 
 def _print_everything(program: Program | Network, about: dict[str, Any], tests: list[dict[str, Any]]) -> None:
     if about:
-        spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
-        status = STATUS_TEXT.get(about["status"], about["status"])
-        terminal.say(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")
+        _print_standing(about)
         terminal.say(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
     terminal.say(program)
     print_policy(program)
@@ -110,7 +139,7 @@ def _print_everything(program: Program | Network, about: dict[str, Any], tests: 
         where = f"# Test, {row['change']}, {row['task']}"
         odd = "" if row["is_own_variant"] else f" Variant: {row['variant']}."
         odd += "" if row["seed"] == TEST_SEED else f" Episodes of seed {row['seed']}."
-        lasted = f"{row['completed']:.0%} lasted to the end.{odd}"
+        lasted = f"{row['completed']:.0%} {row['lasting']}.{odd}"
         terminal.say(f"{where}: {row['mean']:.1f} over {row['episodes']} episodes, {lasted}")
 
 

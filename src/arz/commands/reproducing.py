@@ -79,7 +79,7 @@ def _print(kept: Kept) -> None:
         found = kept.findings[claim.name]
         rows.append([claim.text, found.verdict, found.ours or found.why])
     title = f"{kept.item.title} (paper: {kept.item.paper}; scale {kept.scale})"
-    terminal.console().print(terminal.table(title, ["claim", "verdict", "here"], rows, text=["verdict", "here"]))
+    terminal.show_table(title, ["claim", "verdict", "here"], rows, text=["verdict", "here"])
     print(f"Page, figure and data: {kept.place}")
 
 
@@ -98,9 +98,7 @@ def _list(options: argparse.Namespace) -> None:
         for item in items
     ]
     columns = ["item", "paper", "what", "claims", *SCALES]
-    terminal.console().print(
-        terminal.table("What can be reproduced: runs, and hours of one core", columns, rows, text=["paper", "what"])
-    )
+    terminal.show_table("What can be reproduced: runs, and hours of one core", columns, rows, text=["paper", "what"])
 
 
 def _cost(item: Item, scale: str) -> str:

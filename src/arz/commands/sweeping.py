@@ -104,7 +104,6 @@ def _print(
     made: Sweep, found: list[Tried], best: Tried | None, repeats: list[dict[str, Any]], figure: Path | None
 ) -> None:
     names = list(made.grid)
-    console = terminal.console()
     if len(names) == 2:
         scores = {tuple(tried.settings.values()): f"{tried.score:.0f}" for tried in found}
         rows = [[str(a), *(scores.get((a, b), "") for b in made.grid[names[1]])] for a in made.grid[names[0]]]
@@ -113,18 +112,13 @@ def _print(
         ordered = sorted(found, key=lambda tried: -tried.score)
         rows = [[*map(str, tried.settings.values()), f"{tried.score:.0f}"] for tried in ordered]
         columns = [*names, "score"]
-    console.print(terminal.table("Champion's score on the selection episodes", columns, rows))
+    terminal.show_table("Champion's score on the selection episodes", columns, rows)
     if best is None:
         print("No run has a champion: give them a larger --budget.")
     else:
         print(f"Best: {_named(best.settings)}: {best.score:.1f} ({best.folder})")
     if repeats:
-        console.print(
-            terminal.table(
-                "The best again",
-                ["seed", "score", "run"],
-                [[str(r["seed"]), f"{r['score']:.0f}", r["run"]] for r in repeats],
-            )
-        )
+        rows = [[str(r["seed"]), f"{r['score']:.0f}", r["run"]] for r in repeats]
+        terminal.show_table("The best again", ["seed", "score", "run"], rows, text=["run"])
     if figure is not None:
         print(f"Figure: {figure}")

@@ -13,6 +13,7 @@ from arz.assess import assess
 from arz.commands.common import (
     Known,
     check_episode,
+    check_own_environment,
     check_threads,
     checked_variant,
     episode_task,
@@ -48,11 +49,14 @@ def test(options: argparse.Namespace) -> None:
     how = {"episodes": options.episodes, "seed": options.seed, "threads": options.threads}
     figure = options.figure
     refuse_existing(figure)
+    if is_run(options.source):
+        check_own_environment(options)
     if options.change and not options.env:
         raise ValueError("--change is for a file with --env; other tests have their own changes")
     if is_run(options.source):
         with Run.open(options.source) as run:
-            variant = checked_variant(run.config.task, given)
+            task: Known = run.config.task
+            variant = checked_variant(task, given)
             with workers(options, options.json) as hired:
                 results = run.test(**how, workers=hired, **variant)
         is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
@@ -72,7 +76,7 @@ def test(options: argparse.Namespace) -> None:
         about = {"source": options.source, "episodes": options.episodes, "seed": options.seed, "variant": variant}
         print_json({**about, "tests": result_rows(results)})
         return
-    print_tests(results, f"{options.source}: mean return over {options.episodes} test episodes")
+    print_tests(results, task, f"{options.source}: mean return over {options.episodes} test episodes")
     if figure:
         print(f"Figure: {figure}")
 

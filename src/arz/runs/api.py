@@ -34,7 +34,7 @@ def evolve(
     threads: int | None = None,
     workers: Workers | None = None,
     start: Program | Network | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
 ) -> Run:
     """Evolves programs until the budget of the configuration is spent.
 
@@ -45,7 +45,7 @@ def evolve(
         threads: how many to use, all by default; the result does not depend on it.
         workers: who evaluates policies, in place of threads: `arz.RayWorkers()`.
         start: a program with which to begin, in place of random ones; the memory is then the program's.
-        on_progress: called now and then.
+        on_progress: called now and then; if it returns True, the run is saved and stops.
 
     Returns:
         The run: `run.champion` is the program, `run.policy()` acts, `run.test()` tests it.
@@ -67,7 +67,7 @@ def resume(
     target: float | None = None,
     threads: int | None = None,
     workers: Workers | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
 ) -> Run:
     """Goes on with a run where it stopped; with a larger budget, extends it."""
     run = Run.open(folder)

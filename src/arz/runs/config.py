@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import json
 import math
 import tomllib
@@ -16,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import resources
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -251,6 +251,16 @@ def preset_names() -> list[str]:
     return sorted(path.name.removesuffix(".toml") for path in folder.iterdir() if path.name.endswith(".toml"))
 
 
+def preset_about(name: str) -> str:
+    """What a preset is for: the comment with which its file begins."""
+    lines = itertools.takewhile(lambda line: line.startswith("# "), _preset_text(name).splitlines())
+    return " ".join(line.removeprefix("# ") for line in lines)
+
+
+def _preset_text(name: str) -> str:
+    return (resources.files("arz") / "presets" / f"{name}.toml").read_text("utf-8")
+
+
 def load(name: str | Path) -> Config:
     """A preset by its name, or a configuration from a `.toml` file.
 
@@ -263,8 +273,7 @@ def load(name: str | Path) -> Config:
             known = preset_names()
             there = f"there are {', '.join(known)}, or name a .toml file"
             raise ValueError(f"there is no preset {str(name)!r}; {there}.{did_you_mean(str(name), known)}")
-        text = (resources.files("arz") / "presets" / f"{name}.toml").read_text("utf-8")
-        return parse(text, f"preset {name}")
+        return parse(_preset_text(str(name)), f"preset {name}")
     try:
         text = Path(name).read_text("utf-8")
     except UnicodeDecodeError:
@@ -340,6 +349,13 @@ def for_start(config: Config, start: Memory | Architecture) -> Config:
     return replace(config, memory=Registers(**registers))
 
 
+def needs_start(config: Config) -> bool:
+    """Whether a search only finds numbers, so that it makes no sense without the code of a program."""
+    weights, custom = vars(config.variation.weights), config.variation.custom
+    is_fixed = not any(custom.values()) and all(not weights[name] for name in weights if name != "randomize_constants")
+    return isinstance(config.policy, Programs) and (isinstance(config.search, TuningSettings) or is_fixed)
+
+
 def check_workers(config: Config) -> None:
     """Whether policies can be evaluated by workers elsewhere.
 
@@ -365,7 +381,7 @@ def override(config: Config, changes: Mapping[str, Any]) -> Config:
         ValueError: a field is unknown, or a value does not fit.
     """
     paths = field_paths()
-    own = {path[-1] for path, _ in _leaves(config, ())}
+    own = own_fields(config)
     tree: dict[str, Any] = {}
     for name, value in changes.items():
         if name not in paths:
@@ -378,6 +394,11 @@ def override(config: Config, changes: Mapping[str, Any]) -> Config:
             table = table.setdefault(part, {})
         table[name] = value
     return _record(Config, tree, config, "")
+
+
+def own_fields(config: Config) -> set[str]:
+    """The names of the fields that a configuration of these kinds has."""
+    return {path[-1] for path, _ in _leaves(config, ())}
 
 
 def parse_value(text: str) -> Any:
@@ -442,7 +463,7 @@ def _docstrings(kind: type[Any]) -> dict[str, str]:
     """What stands below the fields of a record."""
     body = cast(ast.ClassDef, ast.parse(inspect.getsource(kind)).body[0]).body
     found = {}
-    for line, after in pairwise(body):
+    for line, after in itertools.pairwise(body):
         is_field = isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
         if is_field and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             name = cast(ast.Name, cast(ast.AnnAssign, line).target).id
@@ -492,6 +513,8 @@ def _fitting(where: str, value: Any, old: Any) -> Any:
     elif isinstance(old, tuple):
         fits = isinstance(value, list | tuple | str)
         value = tuple(value) if isinstance(value, list) else value
+        if isinstance(value, str) and old and isinstance(old[0], str):
+            value = tuple(part.strip() for part in value.split(","))  # one name, or several with commas
     else:
         fits = isinstance(value, type(old))
     if not fits:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from arz.evaluate import evaluate
+from arz.names import install
 from arz.runs.budget import Budget
 from arz.runs.config import Config
 from arz.runs.session import Progress, read_counters
@@ -29,7 +30,7 @@ def learn(
     budget: Budget,
     target: float,
     threads: int,
-    on_progress: Callable[[Progress], None] | None,
+    on_progress: Callable[[Progress], object] | None,
     should_stop: Callable[[], bool] | None,
 ) -> str:
     """Trains until the budget is spent, the target reached, or the network lost; returns why it ended.
@@ -84,14 +85,15 @@ def learn(
                 count.evaluations, count.steps, 0, 0, score, score, score, count.champion_score, count.champion
             )
             rows["metrics"].append({**asdict(metrics), "seconds": passed()})
-            if on_progress is not None:
-                spent = budget.spent(count.evaluations, count.steps, passed())
-                rates = (count.evaluations / passed(), count.steps / passed())
-                on_progress(Progress(metrics, passed(), spent, *rates))
         with store.transaction():
             for table, new in rows.items():
                 store.add_rows(table, new)
             store.set_facts({"status": reason or "running", "seconds": passed(), "counters": asdict(count)})
+        if rows["metrics"] and on_progress is not None:
+            spent = budget.spent(count.evaluations, count.steps, passed())
+            rates = (count.evaluations / passed(), count.steps / passed())
+            if on_progress(Progress(metrics, passed(), spent, *rates)) is True and not reason:
+                reason = "stopped"
     return reason
 
 
@@ -107,7 +109,7 @@ def check_extra() -> None:
         ValueError: the extra is not installed.
     """
     if any(find_spec(name) is None for name in ("torch", "stable_baselines3", "sb3_contrib")):
-        raise ValueError("PPO needs an extra: pip install 'arz[baselines]'")
+        raise ValueError(f"PPO needs an extra: {install('baselines')}")
 
 
 def _trainer(config: Config, settings: PpoSettings, seed: int) -> Any:

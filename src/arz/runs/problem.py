@@ -14,6 +14,7 @@ from arz.evaluate import Workers, evaluate, record
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
+from arz.search.problem import UNTRIED
 from arz.streams import Stream, key
 from arz.tasks.task import Task
 from arz.vary import MUTATIONS, Variation, crossover, mutate, random_programs
@@ -31,8 +32,6 @@ AT_ONCE = 128
 """...so many programs side by side."""
 LEAST_EFFECT, SMALL_EFFECT = 1e-6, 0.2
 """Start values with less effect on the actions than the first stay as they are; less than the second counts as it."""
-BLIND = -1e6
-"""The objectives of a program that does not look, where it must."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class ProgramProblem:
     mutations: int = 1
     """Children get one mutation up to this many."""
     sighted: bool = False
-    """Programs whose actions do not depend on the observation are not tried: their objectives are `BLIND`."""
+    """Programs whose actions do not depend on the observation are not tried."""
     workers: Workers | None = None
     """Who evaluates, in place of threads."""
 
@@ -173,7 +172,7 @@ class ProgramProblem:
     def _scored(
         self, genomes: Batch, task: Task, names: tuple[str, ...], episodes: Keys
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        objectives, steps = np.full((len(genomes), len(names)), BLIND), np.zeros(len(genomes))
+        objectives, steps = np.full((len(genomes), len(names)), UNTRIED), np.zeros(len(genomes))
         tried = np.flatnonzero(self.looks(genomes)) if self.sighted else np.arange(len(genomes))
         if len(tried):
             chosen = genomes if len(tried) == len(genomes) else genomes.take(tried)

@@ -28,7 +28,7 @@ from arz.runs.config import Config
 from arz.runs.learning import cannot_go_on, check_extra, learn
 from arz.runs.session import Progress, Session, read_counters
 from arz.runs.store import RunError, Store
-from arz.search.evolution import Counters
+from arz.search.evolution import Counters, Metrics
 from arz.search.nsga2 import Front
 from arz.search.ppo import PpoSettings
 from arz.streams import MASK
@@ -212,8 +212,17 @@ class Run:
         """
         found = self.champions
         if not found:
-            raise RunError(f"{self.folder or 'the run'} has no champion yet: evolve it for longer with arz resume")
+            raise RunError(f"{self.folder or 'the run'} has no champion yet. {self.first_champion}")
         return parse_policy(str(found[-1]["program"]), f"champion of {self.folder}")
+
+    @property
+    def first_champion(self) -> str:
+        """When the first champion is chosen, in a sentence."""
+        settings, done = self.config.search, self.counters.evaluations
+        return (
+            f"The first is chosen after {settings.select_every * settings.islands} evaluations, "
+            f"and {done} were saved so far."
+        )
 
     @property
     def program(self) -> Program:
@@ -253,8 +262,10 @@ class Run:
             wanted = budget if isinstance(budget, Budget) else Budget.parse(budget)
             count = self.counters
             if wanted.spent(count.evaluations, count.steps, float(self.facts["seconds"])) >= 1:
+                spent = {"evaluations": count.evaluations, "steps": count.steps, "seconds": self.facts["seconds"]}
                 raise ValueError(
-                    f"{self.folder or 'the run'} has spent {wanted} already: a budget counts from the start"
+                    f"{self.folder or 'the run'} has spent {Budget(wanted.kind, float(spent[wanted.kind]))} already: "
+                    f"a budget counts from the start, so {wanted} is over"
                 )
             self.budget = wanted
         if target is not None:
@@ -270,7 +281,7 @@ class Run:
         *,
         threads: int | None = None,
         workers: Workers | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
         should_stop: Callable[[], bool] | None = None,
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
     ) -> str:
@@ -281,7 +292,8 @@ class Run:
         Args:
             threads: how many to use, all by default.
             workers: who evaluates policies, in place of threads; see `arz.RayWorkers`.
-            on_progress: called now and then.
+            on_progress: called now and then. If it returns True, the run is saved and stops, and can go on later; if it
+                raises, the run is saved too.
             should_stop: asked between batches; when it says yes, the run is saved and can go on later.
             checkpoint_seconds: how often to save.
 
@@ -308,8 +320,9 @@ class Run:
                 session.save(reason)
                 return reason
             metrics = session.advance()
-            if metrics is not None and on_progress is not None:
-                on_progress(session.progress(metrics))
+            if metrics is not None and on_progress is not None and _tell(on_progress, session, metrics):
+                session.save("stopped")
+                return "stopped"
             if time.monotonic() - saved >= checkpoint_seconds:
                 session.save("running")
                 saved = time.monotonic()
@@ -373,6 +386,15 @@ class Run:
             with self._store.transaction():
                 self._store.add_rows("tests", rows)
         return results
+
+
+def _tell(on_progress: Callable[[Progress], object], session: Session, metrics: Metrics) -> bool:
+    """Tells how the run stands; whether it is to stop. Whatever the listener does, nothing is lost."""
+    try:
+        return on_progress(session.progress(metrics)) is True
+    except BaseException:
+        session.save("stopped")
+        raise
 
 
 def _is_possible(name: str, value: float) -> bool:

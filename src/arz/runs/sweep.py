@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from arz.evaluate import Workers
+from arz.names import install
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
@@ -269,6 +270,6 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise ValueError("a sweep needs Optuna: pip install 'arz[sweep]'") from None
+        raise ValueError(f"a sweep needs Optuna: {install('sweep')}") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

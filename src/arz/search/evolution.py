@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.search.cache import ScoreCache
-from arz.search.problem import G, Problem
+from arz.search.problem import UNTRIED, G, Problem
 from arz.streams import keys
 
 NO_PARENT = -1
@@ -146,7 +146,7 @@ class Metrics:
     hits: int
     restarts: int
     best_fitness: float
-    """Of all who live."""
+    """Of all who live and were tried; -inf if nobody was."""
     mean_fitness: float
     life_score: float
     """The best selection score of the present lives."""
@@ -293,7 +293,7 @@ class Evolution(ABC, Generic[G]):
         count.selected_at = self._clock
         best = self._candidates().ravel()
         objectives, steps = self.problem.score(self.population.take(best), self._selection_episodes)
-        scores = objectives[:, 0]
+        scores = np.where(_is_score(objectives[:, 0]), objectives[:, 0], -np.inf)
         count.steps += int(steps.sum())
         for life, score in zip(self.lives, scores.reshape(islands, -1).max(axis=1).tolist(), strict=True):
             life.best = max(life.best, score)
@@ -305,13 +305,14 @@ class Evolution(ABC, Generic[G]):
             count.champion = int(self.numbers[best[winner]])
             count.champion_fitness = float(self.fitness[best[winner]])
             self.champion = self.population.take(best[winner : winner + 1])
+        scored = self.fitness[_is_score(self.fitness)]
         return Metrics(
             evaluations=count.evaluations,
             steps=count.steps,
             hits=count.hits,
             restarts=count.restarts,
-            best_fitness=float(self.fitness.max()),
-            mean_fitness=float(self.fitness.mean()),
+            best_fitness=float(scored.max()) if len(scored) else -np.inf,
+            mean_fitness=float(scored.mean()) if len(scored) else -np.inf,
             life_score=max(life.best for life in self.lives),
             champion_score=count.champion_score,
             champion=count.champion,
@@ -345,3 +346,8 @@ class Evolution(ABC, Generic[G]):
             if patience and self._clock - life.improved_at >= patience:
                 self.lives[k] = Life(self.settings.islands + self.counters.restarts, is_warm=life.is_warm)
                 self.counters.restarts += 1
+
+
+def _is_score(objectives: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Where there are scores, and not what stands for genomes that were not tried, or a mean with such."""
+    return np.asarray(objectives > UNTRIED / 1e6)

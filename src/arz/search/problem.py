@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
 
+UNTRIED = -1e300
+"""The objectives of genomes that a problem refuses to try: below every score, and none itself."""
+
 
 class Genomes(Protocol):
     """A row of genomes."""
@@ -48,7 +51,10 @@ class Problem(Protocol[G]):
         ...
 
     def score(self, genomes: G, episodes: Keys, /) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The objectives [genome, objective] (higher is better, never NaN), and how many steps each genome took."""
+        """The objectives [genome, objective] (higher is better, never NaN), and how many steps each genome took.
+
+        Those that are not worth a try have `UNTRIED`.
+        """
         ...
 
 

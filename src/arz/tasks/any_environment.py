@@ -36,6 +36,7 @@ from arz.tasks.foreign import (
     import_module,
     make,
     named_modules,
+    reward_threshold,
     started,
     stepped,
 )
@@ -248,6 +249,16 @@ class AnyEnvironment:
     def scoring(self) -> dict[str, Any]:
         """None."""
         return {}
+
+    @property
+    def lasting(self) -> str:
+        """What it means that an episode has as many steps as it can: an environment may end when all is done."""
+        return "reached the step limit"
+
+    @property
+    def success(self) -> float | None:
+        """The return from which on the environment counts as solved, if it says so."""
+        return reward_threshold(self.env)
 
     def sentence(self, status: Status) -> str:
         """How an episode ended."""

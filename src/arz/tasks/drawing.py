@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from arz.names import install
 from arz.native import core
 from arz.tasks.cartpole import ANGLE_LIMIT, RANGES, STEP, Cartpole
 
@@ -230,7 +231,7 @@ class Window:
         except ImportError as missing:
             from gymnasium.error import DependencyNotInstalled
 
-            raise DependencyNotInstalled('A window needs pygame: pip install "arz[human]".') from missing
+            raise DependencyNotInstalled(f"A window needs pygame: {install('human')}") from missing
         self._pygame = pygame
         self._screen: pygame.Surface | None = None
         self._clock = pygame.time.Clock()

@@ -129,6 +129,14 @@ def make(env: str, options: Mapping[str, Any], **more: Any) -> Any:
         raise ValueError(f"the environment {env} cannot be made: {first_line(error)}{hint}") from None
 
 
+def reward_threshold(env: str) -> float | None:
+    """The return from which on an environment counts as solved, if Gymnasium knows; nothing is made or imported."""
+    import gymnasium
+
+    found = gymnasium.registry.get(env.rpartition(":")[2])
+    return None if found is None or found.reward_threshold is None else float(found.reward_threshold)
+
+
 def closed(environment: Any) -> None:
     """Closes an environment; one that cannot even do that is left alone."""
     with contextlib.suppress(Exception):

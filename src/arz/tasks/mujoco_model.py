@@ -1,7 +1,7 @@
 """The Laikago in MuJoCo: the referee, made from the same numbers as our own simulator.
 
 `model_xml` is plain MJCF that any MuJoCo can load. `engine` drives it natively, without the GIL. MuJoCo is an extra
-(`pip install arz[mujoco]`) and is imported only here and in `rendering`.
+(the extra `mujoco`) and is imported only here and in `rendering`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from arz.names import install
 from arz.native import core
 
 NUMBERS: dict[str, Any] = core.LAIKAGO
@@ -37,7 +38,7 @@ def load_mujoco() -> Any:
     try:
         return importlib.import_module("mujoco")
     except ImportError:
-        raise ValueError("this needs MuJoCo, which is not installed: pip install 'arz[mujoco]'") from None
+        raise ValueError(f"this needs MuJoCo, which is not there: {install('mujoco')}") from None
 
 
 def draw_without_screen() -> None:

@@ -116,6 +116,16 @@ class Task(Protocol):
         """One number for the tests of a suite that were made: what the task itself is about."""
         ...
 
+    @property
+    def lasting(self) -> str:
+        """What it means that an episode has as many steps as it can, in few words."""
+        ...
+
+    @property
+    def success(self) -> float | None:
+        """The mean return, in each test, of a policy that can do the task; None if nobody knows."""
+        ...
+
     def sentence(self, status: Status) -> str:
         """How an episode ended."""
         ...
