@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from arz.tasks import mujoco_model
+from arz.tasks import screen
 from arz.tasks.rendering import Camera
 
-mujoco_model.draw_without_screen()
+screen.draw_without_screen()
 
 
 @pytest.fixture
