@@ -11,6 +11,7 @@ DOORS: dict[str, set[str]] = {
     "native": {"ops", "_cpu", "_native"},
     "streams": {"elementary", "native"},
     "names": set(),
+    "files": set(),
     "tokens": set(),
     "program": {"ops", "native", "text", "parser"},  # the last two inside methods: a program prints and loads itself
     "text": {"ops", "program"},
@@ -178,17 +179,19 @@ DOORS: dict[str, set[str]] = {
     "runs.api": {"evaluate", "network", "program", "runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
-    "analysis.film": set(),
+    "analysis.film": {"files"},
     "analysis.replay": {"analysis.film", "tasks.cartpole", "tasks.drawing"},
     "analysis.figures": {"analysis.film", "analysis.replay", "files", "search.nsga2", "tasks.cartpole"},
     "analysis.frames": {"analysis.film", "tasks.any_environment", "tasks.screen"},
     "analysis.inside": {
         "analysis.figures",
         "explain.ablation",
+        "explain.linear",
         "explain.traces",
         "tasks.any_environment",
         "tasks.cartpole",
         "tasks.quadruped",
+        "watch",
     },
     "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},
     "analysis.statistics": set(),
@@ -198,7 +201,7 @@ DOORS: dict[str, set[str]] = {
     "reproduce.table": set(),
     "reproduce.verdict": set(),
     "reproduce.plan": {"names", "program", "runs", "runs.budget", "runs.config"},
-    "reproduce.work": {"analysis.film", "evaluate", "interpreter", "native", "network", "program", "reproduce.plan"}
+    "reproduce.work": {"evaluate", "files", "interpreter", "native", "network", "program", "reproduce.plan"}
     | {"runs.config", "runs.entries", "runs.run", "runs.store", "runs.sweep", "simplify"},
     "reproduce.scores": {"analysis", "analysis.comparison", "assess", "complexity", "reproduce.plan"}
     | {"reproduce.table", "reproduce.verdict", "reproduce.work", "runs.run", "tasks.cartpole", "tasks.quadruped"},
@@ -210,7 +213,14 @@ DOORS: dict[str, set[str]] = {
     | {"explain.words", "program", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"}
     | {"simplify", "tasks.cartpole", "watch"},
     "reproduce.kinds": {"reproduce", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"},
-    "reproduce.pages": {"analysis", "reproduce.kinds", "reproduce.plan", "reproduce.table", "reproduce.verdict"}
+    "reproduce.pages": {
+        "analysis",
+        "files",
+        "reproduce.kinds",
+        "reproduce.plan",
+        "reproduce.table",
+        "reproduce.verdict",
+    }
     | {"reproduce.work"},
     "reproduce.summary": {"reproduce.pages", "reproduce.plan", "reproduce.table", "reproduce.verdict"},
     # what a person sees
@@ -267,7 +277,7 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"simplify", "terminal"},
-    "commands.explaining": {"analysis", "analysis.film", "commands.common", "evaluate", "explain", "explain.ablation"}
+    "commands.explaining": {"analysis", "commands.common", "evaluate", "files", "explain", "explain.ablation"}
     | {"explain.diagram", "explain.flow", "explain.linear", "explain.traces", "network", "program", "runs.store"}
     | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "watch"},
     "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
@@ -286,9 +296,17 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"tasks.cartpole", "tasks.quadruped"},
-    "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common"}
+    "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common", "files"}
     | {"runs.entries", "runs.run", "runs.store", "terminal"},
-    "commands.reproducing": {"", "commands.common", "evaluate", "interpreter", "reproduce.pages", "reproduce.plan"}
+    "commands.reproducing": {
+        "",
+        "commands.common",
+        "evaluate",
+        "files",
+        "interpreter",
+        "reproduce.pages",
+        "reproduce.plan",
+    }
     | {"reproduce.summary", "reproduce.work", "terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
     "cli": {"cluster.crew", "export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.analysis.film import kind_of, whole_file
+from arz.analysis.film import kind_of
 from arz.analysis.replay import PARAMETERS, Rows, changing, length
+from arz.files import whole_file
 from arz.tasks.cartpole import ANGLE_LIMIT, STEP
 
 if TYPE_CHECKING:

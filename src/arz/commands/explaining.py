@@ -13,7 +13,6 @@ import numpy as np
 
 from arz import terminal
 from arz.analysis import figures, inside
-from arz.analysis.film import whole_file
 from arz.commands.common import (
     Known,
     check_episode,
@@ -32,6 +31,7 @@ from arz.explain.diagram import diagram
 from arz.explain.flow import Flow, flow
 from arz.explain.linear import NotAffineError, Reading, read
 from arz.explain.traces import LEAST_STEPS, Inside, InsideProgram, look_inside
+from arz.files import folder_inside, write_whole
 from arz.network import Network
 from arz.program import Program
 from arz.runs.store import is_run
@@ -66,13 +66,13 @@ def explain(options: argparse.Namespace) -> None:
     title = f"{options.source}: how its numbers flow"
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder, "flow.svg", diagram(found, title))
+        write_whole(folder / "flow.svg", diagram(found, title))
         (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
             kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
             figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
             figures.save(figure, folder / "kernel.png")
-        _write(folder, "explain.md", _page(options.source, found, reading, said, names, folder))
+        write_whole(folder / "explain.md", _page(options.source, found, reading, said, names, folder))
     if options.json:
         print_json(_everything(found, reading, said))
         return
@@ -115,7 +115,7 @@ def trace(options: argparse.Namespace) -> None:
     for name, draw in drawn.items():
         figures.save(draw(seen, f"{title}\n{name}"), folder / f"{name}.png")
     for name, text in tables.items():
-        _write(folder, name, text)
+        write_whole(folder / name, text)
     if options.json:
         told = {phase: {name: asdict(found) for name, found in of.items()} for phase, of in periods.items()}
         about = {"steps": seen.steps, "return": float(seen.episode.rewards.sum()), "ending": seen.episode.ending}
@@ -159,8 +159,8 @@ def ablate(options: argparse.Namespace) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         title = f"{options.source}: {task.name}, {options.episodes} test episodes"
         figures.save(inside.ablation_figure(found, title), folder / "ablation.png")
-        _write(folder, "ablation.csv", _ablation_table(found))
-        _write(folder, "smallest.arz", str(smaller.program))
+        write_whole(folder / "ablation.csv", _ablation_table(found))
+        write_whole(folder / "smallest.arz", str(smaller.program))
     if options.json:
         parts = [{**asdict(part), "worth": found.worth(part)} for part in found.parts]
         small = {"program": str(smaller.program), "score": smaller.score, "removed": smaller.removed}
@@ -187,15 +187,10 @@ def _folder(options: argparse.Namespace, name: str) -> Path | None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ValueError(f"{folder} exists already, and nothing is overwritten: choose another name")
     elif is_run(options.source):
-        folder = Path(options.source) / name
+        folder = folder_inside(Path(options.source), name)
     else:
         return None
     return folder
-
-
-def _write(folder: Path, name: str, text: str) -> None:
-    with whole_file(folder / name) as beside:
-        Path(beside).write_text(text, encoding="utf-8")
 
 
 def _watched(policy: Program | Network, task: Known, episode: int) -> Watched:

@@ -11,11 +11,12 @@ from typing import Any
 from arz import terminal
 from arz.commands.common import check_threads, print_json, refuse_existing, workers
 from arz.evaluate import Workers
+from arz.files import write_whole
 from arz.interpreter import available_threads
 from arz.reproduce.pages import Kept, all_kept, is_kept, keep
 from arz.reproduce.plan import SCALES, Item, find_item, item_names
 from arz.reproduce.summary import MADE, summary
-from arz.reproduce.work import StoppedError, Work, write
+from arz.reproduce.work import StoppedError, Work
 
 INTERRUPTED = 130
 
@@ -123,6 +124,6 @@ def _summarise(folder: Path, path: Path) -> int:
         raise ValueError(f"there is nothing in {folder} to sum up: make an item first")
     if path.exists() and not path.read_text("utf-8", errors="replace").startswith(MADE):
         refuse_existing(path)
-    write(path, summary(folder, path.parent))
+    write_whole(path, summary(folder, path.parent))
     print(path)
     return 0
