@@ -44,7 +44,6 @@ NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "th
 """What the entries of an observation are."""
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
-KERNEL_STEPS = 60
 UNWATCHED = (
     "it is not linear everywhere, and its environment is not known here (for a file: --env), or is made in a way that "
     "only the run names (save the program with arz show --program, and name the environment)"
@@ -63,15 +62,15 @@ def explain(options: argparse.Namespace) -> None:
     reading, why = _reading(simple, watched, options.episode)
     said = words.sentences(found, reading, why, _where(watched, options.episode))
     names = _names(task)
-    title = f"{options.source}: how its numbers flow"
+    title = figures.title_of(options.source, "how its numbers flow")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / "flow.svg", diagram(found, title))
         (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
-            kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
-            figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
-            figures.save(figure, folder / "kernel.png")
+            labels = names or reading.inputs[: reading.observed]
+            about = figures.title_of(options.source, "how what it sees counts later")
+            figures.save(inside.kernel_figure(reading.closed, labels, about), folder / "kernel.png")
         write_whole(folder / "explain.md", _page(options.source, found, reading, said, names, folder))
     if options.json:
         print_json(_everything(found, reading, said))
@@ -101,7 +100,7 @@ def trace(options: argparse.Namespace) -> None:
     if isinstance(seen, InsideProgram):
         tables["program.arz"] = str(seen.program)
     folder.mkdir(parents=True, exist_ok=True)
-    title = f"{options.source}: {task.name}, test episode {options.episode}"
+    facts = (task.name, f"test episode {options.episode}")
     held = "registers" if isinstance(seen, InsideProgram) else "units"
     drawn = {"actions": inside.actions_figure}
     if inside.varying(seen):
@@ -113,7 +112,7 @@ def trace(options: argparse.Namespace) -> None:
     for stale in {"registers", "units", "calls", "states"} - drawn.keys():  # of an earlier trace of this run
         (folder / f"{stale}.png").unlink(missing_ok=True)
     for name, draw in drawn.items():
-        figures.save(draw(seen, f"{title}\n{name}"), folder / f"{name}.png")
+        figures.save(draw(seen, figures.title_of(options.source, *facts, name)), folder / f"{name}.png")
     for name, text in tables.items():
         write_whole(folder / name, text)
     if options.json:
@@ -157,7 +156,7 @@ def ablate(options: argparse.Namespace) -> None:
     smaller = smallest(program, task, tolerance=options.tolerance, on_round=say, **how)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        title = f"{options.source}: {task.name}, {options.episodes} test episodes"
+        title = figures.title_of(options.source, task.name, f"{options.episodes} test episodes")
         figures.save(inside.ablation_figure(found, title), folder / "ablation.png")
         write_whole(folder / "ablation.csv", _ablation_table(found))
         write_whole(folder / "smallest.arz", str(smaller.program))

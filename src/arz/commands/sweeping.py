@@ -96,7 +96,8 @@ def _draw(made: Sweep, found: list[Tried]) -> Path | None:
         return None
     path = made.folder / "sweep.png"
     scores = {tuple(tried.settings.values()): tried.score for tried in found}
-    figures.save(figures.heat_figure(made.grid, scores, f"{made.folder}: champion's score on selection episodes"), path)
+    title = figures.title_of(made.folder, "champion's score on selection episodes")
+    figures.save(figures.heat_figure(made.grid, scores, title), path)
     return path
 
 

@@ -48,11 +48,13 @@ def test(options: argparse.Namespace) -> None:
     how = {"episodes": options.episodes, "seed": options.seed, "threads": options.threads}
     figure = options.figure
     refuse_existing(figure)
+    figures.check_name(figure)
     if options.change and not options.env:
         raise ValueError("--change is for a file with --env; other tests have their own changes")
     if is_run(options.source):
         with Run.open(options.source) as run:
-            variant = checked_variant(run.config.task, given)
+            task = run.config.task
+            variant = checked_variant(task, given)
             with workers(options, options.json) as hired:
                 results = run.test(**how, workers=hired, **variant)
         is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
@@ -66,8 +68,9 @@ def test(options: argparse.Namespace) -> None:
         with workers(options, options.json) as hired:
             results = assess(program, replace(task, **variant), **how, workers=hired)
     if figure:
-        title = f"{options.source}: {options.episodes} test episodes each"
-        figures.save(figures.test_figure(returns(results), title), Path(figure))
+        title = figures.title_of(options.source, f"{options.episodes} test episodes each")
+        highest = figures.highest_return(replace(task, **variant))
+        figures.save(figures.test_figure(returns(results), title, highest=highest), Path(figure))
     if options.json:
         about = {"source": options.source, "episodes": options.episodes, "seed": options.seed, "variant": variant}
         print_json({**about, "tests": result_rows(results)})
@@ -80,16 +83,18 @@ def test(options: argparse.Namespace) -> None:
 def plot(options: argparse.Namespace) -> None:
     """Draws the progress of a run, and its fronts."""
     refuse_existing(options.output)
+    figures.check_name(options.output)
     with Run.open(run_folder(options.source)) as run:
         metrics, fronts, asked = run.metrics, run.fronts, run.config.fitness
-        title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
+        title = figures.title_of(options.source, run.config.task.name, f"seed {run.seed}")
+        highest = figures.highest_return(run.config.task)
     if not metrics:
         raise RunError(f"{options.source} has nothing to plot yet: evolve it for longer")
     path = Path(options.output or Path(options.source) / "progress.png")
     beside = path.with_name(f"{path.stem}-front{path.suffix}") if options.output else path.with_name("front.png")
     if fronts and options.output:
         refuse_existing(beside)
-    figures.save(figures.progress_figure(metrics, title), path)
+    figures.save(figures.progress_figure(metrics, title, highest=highest), path)
     print(f"Figure: {path}")
     if fronts and len(asked.objectives) > 1:
         figure = figures.front_figure(fronts, asked.objectives, title, asked.warm_up_objectives)
@@ -157,4 +162,4 @@ def _episode(options: argparse.Namespace, program: Program | Network, task: Know
     result = evaluate(program, task, key)
     ending = task.sentence(STATUS[int(result.statuses[0, 0])])
     print(f"Return {result.returns[0, 0]:.1f} in {result.lengths[0, 0]} steps. {ending}")
-    return rows, ending, f"{options.source}: {task.name}, test episode {options.episode}"
+    return rows, ending, figures.title_of(options.source, task.name, f"test episode {options.episode}")
