@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from arz.analysis import figures
 from arz.analysis.comparison import ACROSS, Comparison, Entry, Method
 from arz.analysis.statistics import Interval
 from arz.commands.common import check_threads, print_json, refuse_existing
+from arz.files import write_whole
 from arz.runs.entries import entry_of
 from arz.runs.run import Run
 from arz.runs.store import is_run
@@ -31,16 +33,20 @@ def compare(options: argparse.Namespace) -> None:
         raise ValueError(f"--episodes must be 1 to 1000000, not {options.episodes}")
     for path in (options.save, options.csv, options.figure):
         refuse_existing(path)
+    figures.check_name(options.figure)
     found = [entry for source in options.sources for entry in _entries(source, options)]
     least = options.success if options.success is not None else _usual_success(found)
     made = Comparison.of(found, least)
     if options.save:
-        Path(options.save).write_text(comparisons.to_lines(found))
+        write_whole(Path(options.save), comparisons.to_lines(found))
     if options.csv:
-        _write_csv(made, Path(options.csv))
+        write_whole(Path(options.csv), _csv(made))
     if options.figure:
         title = f"{len(found)} runs, {found[0].episodes} episodes in each test"
         figures.save(comparisons.figure(made, title), Path(options.figure))
+    for what, path in {"Runs": options.save, "Table": options.csv, "Figure": options.figure}.items():
+        if path:
+            print(f"{what}: {path}", file=sys.stderr)
     if options.json:
         pairs = [vars(pair) for pair in made.pairs]
         print_json({"success": least, "is_even": made.is_even, "methods": made.rows(), "pairs": pairs})
@@ -148,10 +154,9 @@ def _shown(interval: Interval) -> str:
     return f"{interval.value:.0f}" if math.isnan(interval.low) else str(interval)
 
 
-def _write_csv(made: Comparison, path: Path) -> None:
-    rows = made.rows()
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    print(f"Table: {path}", file=sys.stderr)
+def _csv(made: Comparison) -> str:
+    rows, out = made.rows(), io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
