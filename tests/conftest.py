@@ -4,10 +4,11 @@ import os
 
 import pytest
 
-from arz.tasks import mujoco_model
+from arz.tasks import screen
 from arz.tasks.rendering import Camera
+from tests import gymnasium_support  # noqa: F401  the module of an environment is imported by who wants it
 
-mujoco_model.draw_without_screen()
+screen.draw_without_screen()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import arz
-import tests.gymnasium_support  # noqa: F401  an environment's module is imported by who wants it
 from arz import Memory, Program
 from arz.cli import main
 from arz.streams import keys

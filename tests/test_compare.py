@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 
 import arz
 from arz.analysis import comparison, statistics
@@ -64,6 +65,29 @@ def test_both_protocols_stand_side_by_side() -> None:
     assert best[0].overall.value >= every[0].overall.value
     few = Comparison.of([entry(seed=seed, scores=(seed, seed)) for seed in range(3)], 0.0)
     assert list(few.protocols()) == ["all repeats"]
+
+
+def test_bars_look_as_in_the_legend() -> None:
+    figure = comparison.figure(Comparison.of([entry(f"method {k}", k) for k in range(9)], 900.0), "Nine")
+    (legend,) = figure.legends
+    shown = [patch for patch in legend.get_patches() if patch.get_width() > 0]  # type: ignore[attr-defined]
+    bars = figure.axes[0].patches[:: len(TESTS)]
+    assert len(shown) == len(bars) == 9
+    for bar, mark in zip(bars, shown, strict=True):
+        assert bar.get_facecolor() == mark.get_facecolor()
+        assert bar.get_edgecolor() == mark.get_edgecolor()
+        assert bar.get_hatch() == mark.get_hatch()
+    lines = [mark for mark in legend.findobj(Line2D) if isinstance(mark, Line2D)]
+    assert [line.get_color() for line in lines] == [line.get_color() for line in figure.axes[1].get_lines()]
+
+
+@pytest.mark.parametrize(("scores", "limits"), [((-900.0, -120.0), (-1000, 0)), ((12.0, 48.0), (0, 50))])
+def test_axes_follow_from_the_scores(scores: tuple[float, float], limits: tuple[float, float]) -> None:
+    curve = {name: [1.0, 2.0, 3.0] for name in ("evaluations", "steps", "seconds")} | {"score": [-1e6, *scores]}
+    figure = comparison.figure(Comparison.of([entry(scores=scores, curve=curve)], 900.0), "One")
+    profile = figure.axes[1].get_lines()[0]
+    assert (np.min(profile.get_xdata()), np.max(profile.get_xdata())) == limits
+    assert all(panel.get_ylim() == limits for panel in figure.axes[2:])
 
 
 def test_entries_are_lines(tmp_path: Path) -> None:
@@ -121,7 +145,8 @@ def test_the_command_compares_runs(folder: Path, tmp_path: Path, capsys: pytest.
     sources = [f"ARZ={folder}/program-*", f"{folder}/lstm-*"]
     files = ["--save", f"{tmp_path}/kept.jsonl", "--csv", f"{tmp_path}/table.csv", "--figure", f"{tmp_path}/x.png"]
     assert main(["compare", *sources, "--episodes", "8", *files]) == 0
-    said = capsys.readouterr().out
+    said, noted = capsys.readouterr()
+    assert noted.endswith(f"Runs: {tmp_path}/kept.jsonl\nTable: {tmp_path}/table.csv\nFigure: {tmp_path}/x.png\n")
     assert "ARS+LSTM [all, continuous]" in said
     assert "4640" in said
     assert "Budgets differ" in said
@@ -189,3 +214,31 @@ def test_mistakes_are_one_sentence(
     assert main(["compare", *named, *([] if "--episodes" in sources else ["--episodes", "4"])]) == 2
     said = capsys.readouterr().err
     assert message in said.splitlines()[-1]
+
+
+def test_success_is_what_the_task_says(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    runs = {name: tmp_path / name for name in ("Pendulum-v1", "MountainCarContinuous-v0")}
+    for env, folder in runs.items():
+        few = [
+            "--select-every",
+            "50",
+            "--population",
+            "20",
+            "--lag",
+            "20",
+            "--selection-episodes",
+            "2",
+            "--steps",
+            "20",
+        ]
+        arguments = ["evolve", "--env", env, *few, "--budget", "200", "--threads", "1", "--quiet", "--no-test"]
+        assert main([*arguments, "--output", str(folder)]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(runs["Pendulum-v1"]), "--episodes", "2"]) == 0
+    assert "in every test" not in capsys.readouterr().out
+    assert main(["compare", str(runs["MountainCarContinuous-v0"]), "--episodes", "2"]) == 0
+    assert "90 in every test" in capsys.readouterr().out
+    assert main(["compare", str(runs["Pendulum-v1"]), "--episodes", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["success"] is None
+    assert "success" not in told["methods"][0]

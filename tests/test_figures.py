@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -21,6 +24,7 @@ from arz.evaluate import Status, evaluate, record
 from arz.evaluate import fresh_episodes as episodes_of_test
 from arz.parser import load
 from arz.program import Program
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import SENTENCES, Cartpole
 
 PAPER = Path(__file__).parent.parent / "examples" / "paper_cartpole.arz"
@@ -123,40 +127,145 @@ def test_an_interrupted_film_leaves_nothing_behind(tmp_path: Path, suffix: str) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_shows_the_metrics_against_evaluations_steps_and_time() -> None:
+def texts_of(figure: Figure) -> list[tuple[str, Bbox]]:
+    """What can be read in a figure, and where it stands."""
+    figure.draw_without_rendering()
+    found = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_visible()]
+    shown = [(text.get_text(), text.get_window_extent()) for text in found if text.get_text().strip()]
+    scales = [each for panel in figure.axes for each in panel.child_axes]
+    ticks = {
+        id(label) for each in (*figure.axes, *scales) for axis in (each.xaxis, each.yaxis) for label in hidden(axis)
+    }
+    return [
+        each
+        for each, text in zip(shown, (x for x in found if x.get_text().strip()), strict=True)
+        if id(text) not in ticks
+    ]
+
+
+def hidden(axis: Axis) -> list[Text]:
+    """The labels of ticks that lie beyond the ends of an axis, and are not drawn."""
+    low, high = sorted(axis.get_view_interval())
+    slack = 1e-9 * (high - low)
+    major = axis.get_major_ticks()
+    return [
+        each
+        for tick in major
+        for each in (tick.label1, tick.label2)
+        if not low - slack <= tick.get_loc() <= high + slack
+    ]
+
+
+GAP = 15
+"""So many pixels, about a letter, lie between texts on one line: else 1500 and 0 are read as 15000."""
+
+
+def assert_readable(figure: Figure) -> None:
+    """No text covers another, and none leaves the figure."""
+    shown, (width, height) = texts_of(figure), figure.canvas.get_width_height()
+    for text, box in shown:
+        assert -1 <= box.x0 <= box.x1 <= width + 1, f"{text} leaves the figure"
+        assert -1 <= box.y0 <= box.y1 <= height + 1, f"{text} leaves the figure"
+    for (one, first), (other, second) in combinations(shown, 2):
+        gap = GAP if max(first.height, second.height) < 2 * GAP else 0  # not for what is turned, or has several lines
+        beside = first.x1 + gap <= second.x0 or second.x1 + gap <= first.x0
+        assert beside or first.y1 <= second.y0 or second.y1 <= first.y0, f"{one} and {other} run into each other"
+
+
+SELECTION, FITNESS = ("champion_score", "life_score"), ("best_fitness", "mean_fitness")
+
+
+def test_progress_shows_the_metrics_once_with_evaluations_steps_and_time_below() -> None:
     given = metrics(restarts=2)
     figure = figures.progress_figure(given, "A run")
-    scales = {"evaluations": 1e6, "steps": 1e9, "seconds": 60.0}
-    labels = ["evaluations (millions)", "environment steps (billions)", "time (min)"]
-    assert [panel.get_xlabel() for panel in figure.axes] == labels
-    for panel, (across, scale) in zip(figure.axes, scales.items(), strict=True):
-        for name in ("best_fitness", "mean_fitness", "life_score", "champion_score"):
-            np.testing.assert_allclose(np.asarray(line(panel, name).get_xdata(), float), given[across] / scale)
+    for panel, names in zip(figure.axes, (SELECTION, FITNESS), strict=True):
+        assert [each.get_gid() for each in panel.get_lines() if each.get_gid()] == list(names)
+        for name in names:
+            np.testing.assert_allclose(np.asarray(line(panel, name).get_xdata(), float), given["evaluations"] / 1e6)
             np.testing.assert_array_equal(y_of(panel, name), given[name])
-        assert line(panel, "champion_score").get_linewidth() > 2 * line(panel, "best_fitness").get_linewidth()
         assert panel.get_ylim() == (0, 1000)
         (marks,) = (each for each in panel.collections if isinstance(each, LineCollection))
         places = [1 + int(place) for place in np.flatnonzero(np.diff(given["restarts"]))]
         assert len(places) == 2
-        np.testing.assert_allclose([segment[0][0] for segment in marks.get_segments()], given[across][places] / scale)
+        expected = given["evaluations"][places] / 1e6
+        np.testing.assert_allclose([segment[0][0] for segment in marks.get_segments()], expected)
+    labels = ["evaluations (millions)", "environment steps (billions)", "time (min)"]
+    assert [text.get_text() for text in figure.axes[1].texts] == labels
+    scales = {each.get_gid(): each for each in figure.axes[1].child_axes}
+    for name, size in {"evaluations": 1e6, "steps": 1e9, "seconds": 60.0}.items():
+        told = [float(label.get_text()) for label in scales[name].get_xticklabels()]
+        assert len(told) > 4
+        places_ = np.interp(np.array(told) * size, [0, *given[name]], [0, *given["evaluations"]]) / 1e6
+        np.testing.assert_allclose(scales[name].get_xticks(), places_)
+
+
+def test_no_curve_of_progress_hides_another() -> None:
+    given = metrics()
+    assert np.array_equal(given["champion_score"], given["life_score"])  # as in a run without restarts
+    panel = figures.progress_figure(given, "A run").axes[0]
+    below, above = (line(panel, name) for name in SELECTION)
+    assert panel.get_lines().index(below) < panel.get_lines().index(above)
+    assert below.get_linewidth() > 3 * above.get_linewidth()
+    assert below.get_color() != above.get_color()
+
+
+@pytest.mark.parametrize("bend", [0.25, 1.0, 4.0])
+def test_progress_is_readable_however_time_goes_by(bend: float) -> None:
+    given = metrics()
+    for most, scale in ((5e6, 1.0), (1.5e6, 97.0), (1.5e6, 3.1e4)):
+        own = {name: given[name] * most / 5e6 for name in ("evaluations", "steps")}
+        own["seconds"] = given["seconds"] ** bend * scale
+        assert_readable(figures.progress_figure(given | own, "A run"))
 
 
 def test_many_restarts_are_counted_not_drawn() -> None:
     figure = figures.progress_figure(metrics(200, restarts=61), "A run")
     assert not any(panel.collections for panel in figure.axes)
-    assert "61 restarts, not drawn" in [text.get_text() for text in figure.legends[0].get_texts()]
+    legend = figure.axes[1].get_legend()
+    assert legend is not None
+    assert "61 restarts, not drawn" in [text.get_text() for text in legend.get_texts()]
     drawn = figures.progress_figure(metrics(200, restarts=60), "A run")
     assert all(panel.collections for panel in drawn.axes)
 
 
 def test_the_range_of_returns_follows_the_data_of_other_tasks() -> None:
     given = metrics()
-    for name in ("best_fitness", "mean_fitness", "life_score", "champion_score"):
+    for name in (*SELECTION, *FITNESS):
         given[name] = given[name] * 3 - 100
     low, high = figures.progress_figure(given, "A run").axes[0].get_ylim()
     assert low < -100
     assert high >= given["best_fitness"].max()
     assert figures.progress_figure(metrics(), "A run", highest=2000).axes[0].get_ylim() == (0, 2000)
+    small = {name: given[name] / 1e4 for name in (*SELECTION, *FITNESS)}
+    assert figures.progress_figure(given | small, "A run").axes[0].get_ylim()[1] < 0.5
+    far = {name: -9000 + given[name] / 10 for name in (*SELECTION, *FITNESS)}
+    low, high = figures.progress_figure(given | far, "A run").axes[0].get_ylim()
+    assert (-9200 < low < -8900, -8800 < high < -8500) == (True, True)
+
+
+@pytest.mark.parametrize("rows", [slice(7, 8), slice(0, 50)], ids=["one", "all"])
+def test_outliers_do_not_flatten_progress_and_are_told(rows: slice) -> None:
+    given = metrics()
+    given["mean_fitness"][rows] = -1e6
+    figure = figures.progress_figure(given, "A run")
+    low, high = figure.axes[1].get_ylim()
+    assert -1000 <= low <= 0 < 800 < high <= 1000
+    assert "▼ down to -1e+06" in [text.get_text() for text in figure.axes[1].texts]
+    given = metrics()
+    given["life_score"][3] = 5e7
+    figure = figures.progress_figure(given, "A run")
+    assert figure.axes[0].get_ylim() == (0, 1000)
+    assert "▲ up to 5e+07" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_rows_that_are_no_numbers_are_left_out_of_progress(tmp_path: Path) -> None:
+    given = metrics()
+    given["mean_fitness"][5:20] = np.nan
+    figure = figures.progress_figure(given, "A run")
+    assert figure.axes[1].get_ylim() == (0, 1000)
+    np.testing.assert_array_equal(y_of(figure.axes[1], "mean_fitness"), given["mean_fitness"])
+    nothing = {name: np.full(50, np.nan) for name in (*SELECTION, *FITNESS)}
+    figures.save(figures.progress_figure(given | nothing, "A run"), tmp_path / "a.png")
 
 
 def test_progress_can_be_shown_from_the_first_report_on(tmp_path: Path) -> None:
@@ -191,6 +300,55 @@ def test_a_test_figure_shows_means_and_single_episodes() -> None:
             np.testing.assert_array_equal(y, values)
             assert np.all(np.abs(x - place) < 0.5)
             assert len(set(x)) == len(x)
+
+
+@pytest.mark.parametrize(
+    ("returns", "highest", "limits"),
+    [
+        (np.linspace(-1800, -130, 30), None, (-2000, 0)),
+        (np.linspace(20, 48, 30), None, (0, 50)),
+        (np.linspace(20, 48, 30), 1000.0, (0, 1000)),
+        (np.linspace(-40, 230, 30), 300.0, (-100, 300)),
+        (np.linspace(8000, 9350, 30), None, (0, 10000)),
+        (np.full(3, 0.0), None, (0, 1)),
+    ],
+)
+def test_the_axis_of_a_test_comes_from_its_returns_or_from_the_task(
+    returns: NDArray[np.float64], highest: float | None, limits: tuple[float, float]
+) -> None:
+    figure = figures.test_figure({("Pendulum-v1", "as it is"): returns}, "A policy", highest=highest)
+    assert figure.axes[0].get_ylim() == pytest.approx(limits)
+    assert_readable(figure)
+
+
+def test_the_highest_return_is_that_of_the_task() -> None:
+    assert figures.highest_return(Cartpole(steps=300)) == 300.0
+    assert figures.highest_return(AnyEnvironment("Pendulum-v1")) is None
+
+
+def test_titles_are_names_and_not_paths() -> None:
+    assert figures.title_of("/a/long/way/runs/cartpole-001", "all", "seed 1") == "cartpole-001: all, seed 1"
+    assert figures.title_of("examples/p.arz", "all") == "p.arz: all"
+    assert figures.title_of(".", "all") == f"{Path.cwd().name}: all"
+    assert figures.title_of("-", "all") == "standard input: all"
+    long = figures.title_of(f"runs/begin{'n' * 200}end", "all")
+    assert long.startswith("beginnnn")
+    assert long.endswith("nnnend: all")
+    assert len(long) < 60
+    assert "…" in long
+    assert figures.title_of("a\nb\x1b[1m", "all") == "a b [1m: all"
+
+
+@pytest.mark.parametrize("title", ["word " * 100, "x" * 900, "y" * 120 + "\n" + "z" * 300, "short"])
+def test_a_title_has_two_lines_at_the_most(title: str) -> None:
+    figure = figures.new_figure(3.0, title)
+    text = figure.get_suptitle()
+    lines = text.split("\n")
+    assert len(lines) <= 2
+    assert max(map(len, lines)) <= figures.TITLE_WIDTH
+    assert text[:5] == title[:5]
+    assert ("…" in text) == (title != "short")
+    assert_readable(figure)
 
 
 def test_a_test_figure_needs_episodes() -> None:
@@ -352,6 +510,6 @@ def test_an_mp4_is_a_film(tmp_path: Path) -> None:
 
 def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(ValueError, match=r'pip install "arz\[video\]"'):
+    with pytest.raises(ValueError, match=r"pip install '.\[video\]'"):
         replay.film(made_up(), tmp_path / "a.mp4", x_limit=0.4)
     assert list(tmp_path.iterdir()) == []

@@ -440,6 +440,28 @@ def test_rules_for_registers_and_actions() -> None:
     assert episodes.calls_change([{"leg": "none", "step": 1, "action[0]": 0.0}]).verdict == NOT_TESTABLE
 
 
+def test_actions_are_named_by_leg_and_joint() -> None:
+    (kept,) = (each for each in all_kept(RESULTS) if each.item.name == "quadruped-actions")
+    figure = episodes.draw_actions(kept.item, kept.rows)
+    shown = table.matching(kept.rows, leg=kept.item.options["shown"])
+    names = [f"{leg} {joint}" for leg in LEGS for joint in ("abduction", "hip", "knee")]
+    drawn: dict[Any, Any] = {line.get_gid(): line.get_ydata() for panel in figure.axes for line in panel.get_lines()}
+    for k, name in enumerate(names):
+        assert [row[f"action[{k}]"] for row in shown] == list(drawn[name])
+    assert [panel.get_ylabel().split("\n")[0] for panel in figure.axes[:4]] == [episodes.NAMES[leg] for leg in LEGS]
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["abduction", "hip", "knee"]
+
+
+def test_bars_look_as_in_the_legend() -> None:
+    (kept,) = (each for each in all_kept(RESULTS) if each.item.name == "quadruped-legs")
+    figure = scores.draw(kept.item, kept.rows)
+    shown = [patch.get_facecolor() for patch in figure.legends[0].get_patches()]
+    assert len(shown) == len(set(shown)) == len(table.values(kept.rows, "method"))
+    assert {bar.get_facecolor() for panel in figure.axes for bar in panel.patches} == set(shown)
+
+
 def test_a_policy_that_falls_by_itself_shows_nothing() -> None:
     def made(**steps: int) -> list[dict[str, Any]]:
         return [

@@ -12,6 +12,7 @@ DOORS: dict[str, set[str]] = {
     "streams": {"elementary", "native"},
     "names": set(),
     "plain": set(),
+    "files": set(),
     "tokens": set(),
     "program": {"ops", "native", "text", "parser"},  # the last two inside methods: a program prints and loads itself
     "text": {"ops", "program"},
@@ -31,8 +32,9 @@ DOORS: dict[str, set[str]] = {
     "tasks.task": {"native", "tasks.status"},
     "tasks.cartpole": {"names", "native", "tasks.status", "tasks.task"},
     "tasks.quadruped": {"names", "native", "tasks", "tasks.status", "tasks.task"},
-    "tasks.mujoco_model": {"names"} | {"native"},
-    "tasks.rendering": {"tasks.mujoco_model"},
+    "tasks.screen": set(),
+    "tasks.mujoco_model": {"names"} | {"native", "tasks.screen"},
+    "tasks.rendering": {"tasks.foreign", "tasks.mujoco_model", "tasks.screen"},
     "tasks.registration": set(),
     "tasks.drawing": {"names"} | {"native", "tasks.cartpole"},
     "tasks.environment": {"names", "streams", "tasks.drawing", "tasks.status", "tasks.task"},
@@ -185,17 +187,19 @@ DOORS: dict[str, set[str]] = {
     "runs.api": {"evaluate", "network", "program", "runs", "runs.config", "runs.run", "runs.session"},
     # pure functions from results to pictures
     "analysis.__init__": set(),
-    "analysis.film": set(),
+    "analysis.film": {"names"} | {"files"},
     "analysis.replay": {"analysis.film", "tasks.cartpole", "tasks.drawing"},
-    "analysis.figures": {"analysis.film", "analysis.replay", "search.nsga2", "tasks.cartpole"},
-    "analysis.frames": {"analysis.film", "tasks.any_environment"},
+    "analysis.figures": {"analysis.film", "analysis.replay", "files", "search.nsga2", "tasks.cartpole"},
+    "analysis.frames": {"analysis.film", "tasks.any_environment", "tasks.screen"},
     "analysis.inside": {
         "analysis.figures",
         "explain.ablation",
+        "explain.linear",
         "explain.traces",
         "tasks.any_environment",
         "tasks.cartpole",
         "tasks.quadruped",
+        "watch",
     },
     "analysis.walk": {"analysis.figures", "analysis.film", "tasks.quadruped", "tasks.rendering"},
     "analysis.statistics": set(),
@@ -205,7 +209,7 @@ DOORS: dict[str, set[str]] = {
     "reproduce.table": set(),
     "reproduce.verdict": set(),
     "reproduce.plan": {"names", "program", "runs", "runs.budget", "runs.config"},
-    "reproduce.work": {"analysis.film", "evaluate", "interpreter", "native", "network", "program", "reproduce.plan"}
+    "reproduce.work": {"evaluate", "files", "interpreter", "native", "network", "program", "reproduce.plan"}
     | {"runs.config", "runs.entries", "runs.run", "runs.store", "runs.sweep", "simplify"},
     "reproduce.scores": {"analysis", "analysis.comparison", "assess", "complexity", "reproduce.plan"}
     | {"reproduce.table", "reproduce.verdict", "reproduce.work", "runs.run", "tasks.cartpole", "tasks.quadruped"},
@@ -217,7 +221,14 @@ DOORS: dict[str, set[str]] = {
     | {"explain.words", "program", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"}
     | {"simplify", "tasks.cartpole", "watch"},
     "reproduce.kinds": {"reproduce", "reproduce.plan", "reproduce.table", "reproduce.verdict", "reproduce.work"},
-    "reproduce.pages": {"analysis", "reproduce.kinds", "reproduce.plan", "reproduce.table", "reproduce.verdict"}
+    "reproduce.pages": {
+        "analysis",
+        "files",
+        "reproduce.kinds",
+        "reproduce.plan",
+        "reproduce.table",
+        "reproduce.verdict",
+    }
     | {"reproduce.work"},
     "reproduce.summary": {"reproduce.pages", "reproduce.plan", "reproduce.table", "reproduce.verdict"},
     # what a person sees
@@ -251,7 +262,8 @@ DOORS: dict[str, set[str]] = {
         "simplify",
     }
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
-    "commands.evolving": {"assess", "names"}
+    "commands.evolving": {"files"}
+    | {"assess", "names"}
     | {
         "cluster.ray_workers",
         "analysis",
@@ -277,12 +289,14 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"simplify", "terminal"},
-    "commands.explaining": {"analysis", "analysis.film", "commands.common", "evaluate", "explain", "explain.ablation"}
+    "commands.explaining": {"analysis", "commands.common", "evaluate", "files", "explain", "explain.ablation"}
     | {"explain.diagram", "explain.flow", "explain.linear", "explain.traces", "network", "program", "runs.store"}
     | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "watch"},
-    "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
+    "commands.exporting": {"terminal"}
+    | {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
     | {"network", "program", "tasks.any_environment", "watch"},
-    "commands.trying": {
+    "commands.trying": {"terminal"}
+    | {
         "watch",
         "tasks.any_environment",
         "analysis",
@@ -296,9 +310,18 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"tasks.cartpole", "tasks.quadruped"},
-    "commands.comparing": {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common"}
+    "commands.comparing": {"tasks.any_environment", "tasks.cartpole", "tasks.quadruped"}
+    | {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common", "files"}
     | {"runs.entries", "runs.run", "runs.store", "terminal"},
-    "commands.reproducing": {"", "commands.common", "evaluate", "interpreter", "reproduce.pages", "reproduce.plan"}
+    "commands.reproducing": {
+        "",
+        "commands.common",
+        "evaluate",
+        "files",
+        "interpreter",
+        "reproduce.pages",
+        "reproduce.plan",
+    }
     | {"reproduce.summary", "reproduce.work", "terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
     "cli": {"terminal"}

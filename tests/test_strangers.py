@@ -446,3 +446,68 @@ def test_configurations_that_would_eat_memory_are_refused(
 
 def test_an_option_that_is_nested_too_deeply_gets_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint(capsys, "evolve", "cartpole", "--length", "[" * 5000) == "arz: --length: it is nested too deeply\n"
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_a_folder(honest: Path, tmp_path: Path) -> None:
+    place = os.fsencode(tmp_path) + b"/odd-\xff\x1b[31m"
+    shutil.copytree(honest, os.fsdecode(place))
+    for command in (
+        ["show"],
+        ["test", "--episodes", "2"],
+        ["show", "--json"],
+        ["plot"],
+        ["resume", "--budget", "1200"],
+    ):
+        done = subprocess.run([ARZ, command[0], place, *command[1:]], capture_output=True)
+        assert done.returncode == 0, done.stderr
+        assert b"\x1b" not in done.stdout + done.stderr
+    listed = subprocess.run([ARZ, "runs", tmp_path], capture_output=True)
+    assert listed.returncode == 0
+    assert b"odd-" in listed.stdout
+    assert b"\x1b[31m" not in listed.stdout
+
+
+# ---- what the terminal gets ----
+
+ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\r"
+
+
+def test_what_a_stranger_wrote_does_not_reach_the_terminal(sent: Path, tmp_path: Path) -> None:
+    spoil(
+        sent,
+        *(
+            f"UPDATE facts SET value = '{json.dumps(ESCAPES)}' WHERE name = '{name}'"
+            for name in ("status", "preset", "arz")
+        ),
+        f"INSERT INTO tests VALUES ('{ESCAPES}', '{ESCAPES}', '{{}}', (SELECT max(number) FROM champions), 0, 100, 1.0, 1.0, NULL, x'')",
+    )
+    odd = sent.rename(tmp_path / f"odd{ESCAPES}")
+    broken = tmp_path / f"broken{ESCAPES}"
+    shutil.copytree(odd, broken)
+    spoil(
+        broken,
+        f"UPDATE facts SET value = '{json.dumps('[task]' + chr(10) + 'x = ' + json.dumps(ESCAPES))}' WHERE name = 'config'",
+    )
+    for command in (
+        "show",
+        "plot",
+        "test --episodes 2",
+        "show --json",
+        "show --config",
+        "explain",
+        "trace",
+        "ablate --episodes 2",
+        "resume",
+    ):
+        for folder in (odd, broken):
+            name, *more = command.split()
+            done = subprocess.run([ARZ, name, folder, *more], capture_output=True)
+            out = (done.stdout + done.stderr).decode()
+            assert "evil" in out or name == "show", command
+            assert not set("\x1b\x9b\x07\r\u202e") & set(out), command
+            assert "Traceback" not in out, command
+    done = subprocess.run([ARZ, "runs", tmp_path], capture_output=True)
+    assert "evil" in done.stdout.decode()
+    assert not set("\x1b\x9b\x07\r\u202e") & set(done.stdout.decode())
+    listed = subprocess.run([ARZ, "runs", tmp_path, "--json"], capture_output=True)
+    assert {row["status"] for row in json.loads(listed.stdout)} >= {ESCAPES}

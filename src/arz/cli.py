@@ -175,7 +175,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     compare.add_argument("--episodes", type=int, default=100, help="in each test (default: 100)")
     compare.add_argument("--steps", type=int, help="compare runs as they stood after so many steps of the task")
     compare.add_argument(
-        "--success", type=float, help="a success has this in every test (default: 900 for cartpole, else 400)"
+        "--success",
+        type=float,
+        help="a success has this in every test (default: what the task says; cartpole: 900)",
     )
     compare.add_argument("--save", metavar="FILE", help="keep what is known of the runs, as lines of JSON")
     compare.add_argument("--csv", metavar="FILE", help="write the table")

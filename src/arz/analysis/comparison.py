@@ -31,6 +31,7 @@ COLOURS = (figures.BLACK, figures.ORANGE, figures.SKY, figures.GREEN, figures.BL
 
 LINES, HATCHES = ("-", "--", ":"), ("", "////", "....")
 """How methods differ once the colours begin anew."""
+PALE = 0.55
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,18 @@ class Look:
     """How a method is drawn."""
 
     colour: str
-    turn: int
+    turn: int = 0
 
     @property
     def line(self) -> dict[str, Any]:
         """For lines."""
         return {"color": self.colour, "linestyle": LINES[self.turn]}
+
+    @property
+    def bar(self) -> dict[str, Any]:
+        """For bars, and for what stands for them in a legend: pale, so that dots show on it, with a full edge."""
+        full = {"edgecolor": self.colour, "linewidth": 0.5, "hatch": HATCHES[self.turn]}
+        return {"facecolor": (self.colour, PALE), **full}
 
 
 @dataclass(frozen=True)
@@ -174,11 +181,11 @@ class Comparison:
     """
 
     methods: tuple[Method, ...]
-    least: float
-    """What counts as success: this score in every test."""
+    least: float | None
+    """What counts as success: this score in every test; None if nobody knows."""
 
     @classmethod
-    def of(cls, entries: Sequence[Entry], least: float) -> Comparison:
+    def of(cls, entries: Sequence[Entry], least: float | None) -> Comparison:
         """The methods in the order in which they are met."""
         if not entries:
             raise ValueError("there is nothing to compare: name some runs")
@@ -225,7 +232,9 @@ class Comparison:
         for protocol, methods in self.protocols().items():
             for method in methods:
                 row: dict[str, Any] = {"protocol": protocol, "method": method.name, "runs": len(method.entries)}
-                row |= _spelled("overall", method.overall) | _spelled("success", method.success(self.least))
+                row |= _spelled("overall", method.overall)
+                if self.least is not None:
+                    row |= _spelled("success", method.success(self.least))
                 for test in self.tests:
                     row |= _spelled(test, method.score(test))
                     row[f"{test} mean"] = float(np.mean([entry.scores[test] for entry in method.entries]))
@@ -250,6 +259,9 @@ def _spelled(name: str, interval: Interval) -> dict[str, float | None]:
 
 def figure(comparison: Comparison, title: str) -> Figure:
     """Scores in each test, performance profiles, and curves against evaluations, steps and time."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
     made = figures.new_figure(9.6, title)
     grid = made.add_gridspec(2, 6)
     looks = {
@@ -260,8 +272,8 @@ def figure(comparison: Comparison, title: str) -> Figure:
     _draw_profiles(made.add_subplot(grid[0, 4:]), comparison, looks)
     for k, (across, label) in enumerate(zip(ACROSS, ("evaluations", "environment steps", "time (s)"), strict=True)):
         _draw_curves(made.add_subplot(grid[1, 2 * k : 2 * k + 2]), comparison, across, label, looks)
-    lines = [made.axes[0].plot([], [], **look.line, linewidth=3, label=name)[0] for name, look in looks.items()]
-    made.legend(handles=lines, loc="outside lower center", ncols=min(4, len(lines)), frameon=False)
+    marks: list[Any] = [(Patch(**look.bar), Line2D([], [], **look.line, linewidth=2)) for look in looks.values()]
+    made.legend(marks, list(looks), loc="outside lower center", ncols=min(4, len(marks)), frameon=False)
     return made
 
 
@@ -271,7 +283,7 @@ def _draw_scores(panel: Any, comparison: Comparison, looks: Mapping[str, Look]) 
         for at, test in enumerate(comparison.tests):
             found, place = method.score(test), at + (k - (len(comparison.methods) - 1) / 2) * width
             look = looks[method.name]
-            panel.bar(place, found.value, width * 0.9, color=look.colour, alpha=0.55, hatch=HATCHES[look.turn])
+            panel.bar(place, found.value, width * 0.9, **look.bar)
             if not math.isnan(found.low):
                 panel.plot([place, place], [found.low, found.high], color=look.colour, linewidth=2)
             each = [entry.scores[test] for entry in method.entries]
@@ -284,7 +296,7 @@ def _draw_scores(panel: Any, comparison: Comparison, looks: Mapping[str, Look]) 
 
 def _draw_profiles(panel: Any, comparison: Comparison, looks: Mapping[str, Look]) -> None:
     every = np.concatenate([method.table.ravel() for method in comparison.methods])
-    thresholds = np.linspace(min(0.0, float(every.min())), max(1000.0, float(every.max())), 201)
+    thresholds = np.linspace(*figures.nice_range([0.0, *every.tolist()]), 201)
     for method in comparison.methods:
         panel.plot(thresholds, statistics.profile(method.table, thresholds), **looks[method.name].line, linewidth=2)
     panel.set_xlabel("mean return of a test")
@@ -299,6 +311,8 @@ def _draw_curves(panel: Any, comparison: Comparison, across: str, label: str, lo
             marker = "o" if len(entry.curve["score"]) == 1 else None  # a line of one point would be invisible
             style = {**looks[method.name].line, "linewidth": 1.2, "alpha": 0.7, "marker": marker, "markersize": 4}
             panel.plot(entry.curve[across], entry.curve["score"], **style)
+    scores = [np.array(entry.curve["score"]) for method in comparison.methods for entry in method.entries]
+    panel.set_ylim(figures.return_range(scores))
     panel.set_xlabel(label)
     if across == ACROSS[0]:
         panel.set_ylabel("champion: mean return on the\nselection episodes of its own task")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.analysis.film import kind_of, whole_file
+from arz.analysis.film import kind_of
 from arz.analysis.replay import PARAMETERS, Rows, changing, length
-from arz.tasks.cartpole import ANGLE_LIMIT, STEP
+from arz.files import whole_file
+from arz.tasks.cartpole import ANGLE_LIMIT, STEP, Cartpole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,9 @@ DPI = 150
 WIDTH = 1590 / DPI
 TITLE_WIDTH = 95
 """So many characters of a title fit on a line."""
+TITLE_LINES, TITLE_SIZE = 2, 14.0
+MOST_NAME = 40
+"""Longer names of runs and files are cut in titles."""
 MOST_RESTARTS = 60
 MOST_ACTION = 3.0
 LIMIT = round(math.degrees(ANGLE_LIMIT), 6)
@@ -43,12 +47,25 @@ OBJECTIVES = {
 """How objectives are spoken of."""
 
 PROGRESS = {
-    "mean_fitness": ("populations: mean fitness", SKY, 0.9),
-    "best_fitness": ("populations: best fitness", ORANGE, 0.9),
-    "life_score": ("selection score: best of the present lives", GREEN, 1.6),
-    "champion_score": ("selection score: champion", BLACK, 2.8),
+    "champion_score": ("champion", SKY, 5.0),
+    "life_score": ("best of the present lives", BLACK, 1.2),
+    "best_fitness": ("best", ORANGE, 0.9),
+    "mean_fitness": ("mean", BLUE, 0.9),
 }
-"""The lines of a progress figure: name, colour, width; later ones lie above."""
+"""The lines of a progress figure: name, colour, width. Later ones lie above, and let those below show beside them."""
+PANELS = {
+    "mean return on the\nselection episodes": ("champion_score", "life_score"),
+    "fitness in the\npopulations": ("best_fitness", "mean_fitness"),
+}
+"""What is shown together: what champions are chosen by, and what the search sees."""
+TICKS = 6
+"""About so many intervals has an axis of returns."""
+ROUND = (1, 2, 2.5, 5, 10)
+"""What the steps of an axis begin with."""
+LETTER, GAP = 0.014, 0.02
+"""A letter below a progress figure, and the room between two labels: shares of the width of its panels."""
+OUTLYING = 20.0
+"""A value that is so many times as large as usual ones does not count for an axis."""
 
 GROUPS = {
     "sudden": "sudden change",
@@ -64,6 +81,36 @@ GROUPS = {
 COUNTS = ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands"), (1.0, ""))
 TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
 ACROSS = {"evaluations": ("evaluations", COUNTS), "steps": ("environment steps", COUNTS), "seconds": ("time", TIMES)}
+KINDS = ("png", "svg", "pdf")
+
+
+def check_name(path: str | Path | None) -> None:
+    """Refuses the name of a figure that cannot be written, before anything is done for it.
+
+    Raises:
+        ValueError: its suffix is of no kind that there is.
+    """
+    if path is not None:
+        kind_of(Path(path), KINDS, "figure")
+
+
+def title_of(source: str | Path, *facts: str) -> str:
+    """A title: the name of a run's folder or of a file, without the way to it, and what there is to say of it."""
+    name = "standard input" if str(source) == "-" else Path(source).name or Path(source).resolve().name
+    return f"{shortened(name, MOST_NAME)}: {', '.join(facts)}"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many letters, all of them printable: `a long na… its end`, if it has more."""
+    plain_text = "".join(letter if letter.isprintable() else " " for letter in text)
+    if len(plain_text) <= most:
+        return plain_text
+    return f"{plain_text[: most // 2]}…{plain_text[len(plain_text) - (most - 1 - most // 2) :]}"
+
+
+def highest_return(task: object) -> float | None:
+    """The largest return of an episode that a task allows; None if nobody knows."""
+    return float(task.steps) if isinstance(task, Cartpole) else None
 
 
 def save(figure: Figure, path: str | Path) -> None:
@@ -73,54 +120,67 @@ def save(figure: Figure, path: str | Path) -> None:
         ValueError: the suffix is another, or the folder does not exist.
     """
     path = Path(path)
-    kind = kind_of(path, ("png", "svg", "pdf"), "figure")
+    kind = kind_of(path, KINDS, "figure")
     dates = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # no date: what is equal looks equal
     with whole_file(path) as beside:
         figure.savefig(beside, format=kind, dpi=DPI, metadata=dates[kind])
 
 
 def progress_figure(metrics: Mapping[str, NDArray[np.float64]], title: str, *, highest: float | None = None) -> Figure:
-    """How a search went: fitness and scores against evaluations, environment steps and time.
+    """How a search went: scores and fitness against evaluations, with environment steps and time beside these.
 
     Args:
         metrics: equally long arrays, one value per report of the run: evaluations, steps, seconds, restarts,
-            best_fitness, mean_fitness, life_score, champion_score.
+            best_fitness, mean_fitness, life_score, champion_score; NaN where there is nothing to tell.
         title: of the figure.
-        highest: the largest possible return; if not given, 1000 where the data look like episodes of 1000 steps, and
-            as large as the data otherwise.
+        highest: the largest possible return, where there is one.
 
     Raises:
         ValueError: an array is missing, or they differ in length.
     """
     columns = _metrics(metrics)
-    bottom, top = _return_range([columns[name] for name in PROGRESS], highest)
-    figure = new_figure(4.9, title)
-    panels = figure.subplots(1, 3, sharey=True)
+    limits = return_range([columns[name] for name in PROGRESS], highest)
+    figure = new_figure(5.8, title)
+    panels = figure.subplots(2, 1, sharex=True)
     increase = np.diff(columns["restarts"])
     restarts, places = int(increase[increase > 0].sum()), np.flatnonzero(increase > 0) + 1
-    for panel, (across, (label, units)) in zip(panels, ACROSS.items(), strict=True):
-        x, unit = _in_units(columns[across], units)
+    x, _ = _in_units(columns["evaluations"], COUNTS)
+    for panel, (label, names) in zip(panels, PANELS.items(), strict=True):
         if 0 < restarts <= MOST_RESTARTS:
             whole_height = panel.get_xaxis_transform()
-            panel.vlines(x[places], 0, 1, transform=whole_height, color=GREY, linewidth=0.8, alpha=0.5, gid="restarts")
-        for name, (_, colour, width) in PROGRESS.items():
-            marker = "o" if len(x) == 1 else None  # a line of one point would be invisible
-            panel.plot(x, columns[name], color=colour, linewidth=width, marker=marker, markersize=2 + width, gid=name)
-        panel.set_xlabel(f"{label} ({unit})" if unit else label)
-        panel.set_ylim(bottom, top)
+            panel.vlines(x[places], 0, 1, transform=whole_height, color=GREY, linewidth=0.8, alpha=0.4, gid="restarts")
+        for name in names:
+            text, colour, width = PROGRESS[name]
+            marker = "o" if np.count_nonzero(np.isfinite(columns[name])) == 1 else None  # a line of it is invisible
+            look = {"linewidth": width, "marker": marker, "markersize": 3 + width, "color": colour}
+            panel.plot(x, columns[name], label=text, gid=name, **look)
+        _tell_outliers(panel, [columns[name] for name in names], limits)
+        panel.set_ylim(limits)
         panel.set_xlim(0, float(x.max(initial=0.0)) or 1.0)
+        panel.tick_params(axis="x", bottom=False, labelbottom=False)
         plain(panel)
-    panels[0].set_ylabel("mean return of an episode")
-    _progress_legend(figure, restarts)
+        panel.set_ylabel(label)
+    for number, across in enumerate(ACROSS):
+        _scale(panels[-1], -0.24 * number, x, columns[across], across)
+    if restarts:
+        told = f"{restarts} restart{'s' * (restarts > 1)}" + ", not drawn" * (restarts > MOST_RESTARTS)
+        panels[-1].plot([], [], color=GREY, linewidth=0.8 if restarts <= MOST_RESTARTS else 0.0, label=told)
+        plain(panels[-1])
     return figure
 
 
-def test_figure(results: Mapping[tuple[str, str], NDArray[np.float64]], title: str) -> Figure:
+def test_figure(
+    results: Mapping[tuple[str, str], NDArray[np.float64]],
+    title: str,
+    *,
+    highest: float | None = None,  # noqa: PT028 - it draws a test, and is none
+) -> Figure:
     """How a policy did in a test: for each kind of change and each task, the mean and every single episode.
 
     Args:
         results: (change, task name) -> returns of the episodes, in the order in which they are shown.
         title: of the figure.
+        highest: the largest possible return, where there is one.
 
     Raises:
         ValueError: there are no results, or a task has no episode.
@@ -130,12 +190,12 @@ def test_figure(results: Mapping[tuple[str, str], NDArray[np.float64]], title: s
     changes = list(dict.fromkeys(change for change, _ in results))
     figure = new_figure(4.9, title)
     panels = figure.subplots(1, len(changes), sharey=True, squeeze=False)[0]
+    limits = nice_range([0.0, *(value for each in results.values() for value in np.ravel(each))], highest)
     for panel, change in zip(panels, changes, strict=True):
         tasks = {task: np.asarray(returns, float) for (kind, task), returns in results.items() if kind == change}
         _test_panel(panel, tasks)
-        panel.set_title(GROUPS.get(change, change), fontsize=12, pad=16)
-        values = [value for returns in results.values() for value in (np.min(returns), np.max(returns))]
-        panel.set_ylim(min(0.0, *map(float, values)), max(1000.0, *map(float, values)))
+        panel.set_title(shortened(GROUPS.get(change, change), MOST_NAME), fontsize=12, pad=16)
+        panel.set_ylim(limits)
     panels[0].set_ylabel("return of an episode  (bar: mean, dot: one episode)")
     return figure
 
@@ -264,14 +324,61 @@ def strip_figure(
 
 
 def new_figure(height: float, title: str) -> Figure:
-    """An empty figure of the usual width."""
+    """An empty figure of the usual width; a title that does not fit on two lines is cut in the middle."""
     from matplotlib.figure import Figure
 
-    lines = [part for line in title.split("\n") for part in textwrap.wrap(line, TITLE_WIDTH) or [""]]
-    more = 0.25 * (len(lines) - 1 - title.count("\n"))
-    figure = Figure(figsize=(WIDTH, height + more), dpi=DPI, layout="constrained")
-    figure.suptitle("\n".join(lines), fontsize=14, parse_math=False)
+    lines = _title_lines(title)
+    figure = Figure(figsize=(WIDTH, height + 0.25 * (len(lines) - 1)), dpi=DPI, layout="constrained")
+    figure.suptitle("\n".join(lines), fontsize=_title_size(lines), parse_math=False)
     return figure
+
+
+def _title_size(lines: Sequence[str]) -> float:
+    """The size of letters with which the longest line fits into the width."""
+    from matplotlib.textpath import TextPath
+
+    drawn = [TextPath((0, 0), line.replace("$", "S"), size=TITLE_SIZE).get_extents().width for line in lines if line]
+    return TITLE_SIZE * min(1.0, 0.97 * 72 * WIDTH / max([*drawn, 1.0]))
+
+
+def _title_lines(title: str) -> list[str]:
+    """A title on as few lines as it needs."""
+    for most in range(TITLE_LINES * TITLE_WIDTH, 0, -1):
+        cut = "\n".join(shortened(line, most) for line in title.split("\n"))
+        lines = [part for line in cut.split("\n") for part in textwrap.wrap(line, TITLE_WIDTH) or [""]]
+        if len(lines) <= max(TITLE_LINES, cut.count("\n") + 1):
+            break
+    return lines
+
+
+def nice_range(values: Iterable[float], highest: float | None = None) -> tuple[float, float]:
+    """An axis from a round number to a round number, in which these values lie; up to the highest, if there is one."""
+    from matplotlib.ticker import MaxNLocator
+
+    finite = [float(value) for value in values if np.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    is_below = highest is not None and high <= highest
+    if low == high and not is_below:
+        low, high = min(low, 0.0), max(high, 0.0) or 1.0
+    ticks = MaxNLocator(TICKS, steps=ROUND).tick_values(low, highest if highest is not None and is_below else high)
+    return (min(float(ticks[0]), low), highest if highest is not None and is_below else max(float(ticks[-1]), high))
+
+
+def return_range(scores: Sequence[NDArray[np.float64]], highest: float | None = None) -> tuple[float, float]:
+    """The axis of curves of returns, so that they can be seen: what lies far beyond the rest does not count.
+
+    Args:
+        scores: the champion's first; it has the best of all, and sets the scale together with what is usual.
+        highest: the largest possible return, where there is one.
+    """
+    known = np.concatenate(scores)
+    known = known[np.isfinite(known)]
+    best = np.abs(scores[0][np.isfinite(scores[0])])
+    size = max(float(np.median(np.abs(known))), float(best[-1:].max(initial=0.0))) if len(known) else 0.0
+    usual = known[np.abs(known) <= OUTLYING * size] if size > 0 else known
+    low, high = float(usual.min(initial=np.inf)), float(usual.max(initial=-np.inf))
+    is_far_below = highest is None and -high > high - low
+    return nice_range([low, high] if is_far_below else [low, high, 0.0], highest)
 
 
 def plain(panel: Axes, label: str = "") -> None:
@@ -296,14 +403,6 @@ def _metrics(metrics: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np
     return columns | scores
 
 
-def _return_range(columns: Sequence[NDArray[np.float64]], highest: float | None) -> tuple[float, float]:
-    values = np.concatenate([*columns, [0.0]])
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    if highest is None:
-        highest = 1000.0 if 200 < high <= 1000 else 1.05 * high or 1.0
-    return 1.05 * low, max(highest, high)
-
-
 def _in_units(values: NDArray[np.float64], units: tuple[tuple[float, str], ...]) -> tuple[NDArray[np.float64], str]:
     """The values in the largest unit of which there are at least two, and its name."""
     most = float(values.max(initial=0.0))
@@ -311,16 +410,44 @@ def _in_units(values: NDArray[np.float64], units: tuple[tuple[float, str], ...])
     return values / size, name
 
 
-def _progress_legend(figure: Figure, restarts: int) -> None:
-    from matplotlib.lines import Line2D
+def _scale(panel: Axes, place: float, x: NDArray[np.float64], values: NDArray[np.float64], across: str) -> None:
+    """An axis below a panel: what had passed at its places; labels that would collide are left out."""
+    from matplotlib.ticker import MaxNLocator
 
-    lines = [Line2D([], [], color=colour, linewidth=width) for _, colour, width in reversed(PROGRESS.values())]
-    labels = [label for label, *_ in reversed(PROGRESS.values())]
-    if restarts:
-        lines.append(Line2D([], [], color=GREY, linewidth=0.8 if restarts <= MOST_RESTARTS else 0.0))
-        labels.append(f"{restarts} restart{'s' * (restarts > 1)}" + ", not drawn" * (restarts > MOST_RESTARTS))
-    room = {"columnspacing": 1.2, "handlelength": 1.6, "fontsize": 9}  # all on one line
-    figure.legend(lines, labels, loc="outside lower center", ncols=len(lines), frameon=False, **room)
+    name, units = ACROSS[across]
+    shown, unit = _in_units(values, units)
+    label = f"{name} ({unit})" if unit else name
+    panel.text(1.02, place, label, va="center", transform=panel.transAxes, gid=f"name of {across}")
+    below = panel.secondary_xaxis(place)
+    below.set_gid(across)
+    known = np.isfinite(shown)
+    if not known.any():
+        below.set_xticks([])
+        return
+    wanted = MaxNLocator(8, steps=ROUND).tick_values(0.0, float(shown[known].max()))
+    places = np.interp(wanted, [0.0, *shown[known]], [0.0, *x[known]], right=np.nan)
+    width = float(x.max(initial=0.0)) or 1.0
+    kept: list[tuple[float, str]] = []
+    for label, at in zip([f"{value:g}" for value in wanted], places.tolist(), strict=True):
+        room = (GAP + LETTER * (len(label) + len(kept[-1][1])) / 2) * width if kept else 0.0
+        if math.isfinite(at) and (not kept or at - kept[-1][0] >= room):
+            kept.append((at, label))
+    below.set_xticks([at for at, _ in kept], [label for _, label in kept])
+
+
+def _tell_outliers(panel: Axes, scores: Sequence[NDArray[np.float64]], limits: tuple[float, float]) -> None:
+    """Says how far curves go beyond the axis."""
+    values = np.concatenate(scores)
+    values = values[np.isfinite(values)]
+    for edge, is_out, furthest, words in (
+        (0.02, values < limits[0], values.min(initial=0.0), "▼ down to"),
+        (0.98, values > limits[1], values.max(initial=0.0), "▲ up to"),
+    ):
+        if is_out.any():
+            side = "bottom" if edge < 0.5 else "top"
+            panel.text(
+                0.99, edge, f"{words} {furthest:.3g}", ha="right", va=side, fontsize=9, transform=panel.transAxes
+            )
 
 
 def _test_panel(panel: Axes, tasks: Mapping[str, NDArray[np.float64]]) -> None:
@@ -328,15 +455,23 @@ def _test_panel(panel: Axes, tasks: Mapping[str, NDArray[np.float64]]) -> None:
     for place, (task, returns) in enumerate(tasks.items()):
         mean = float(returns.mean())
         panel.bar(place - 0.14, mean, width=0.46, color=BLUE, gid=task)
-        panel.text(place - 0.14, mean, f"{mean:.0f}", ha="center", va="bottom", fontsize=11)
+        side = "bottom" if mean >= 0 else "top"
+        panel.text(place - 0.14, mean, number(mean), ha="center", va=side, fontsize=11)
         # Steps of the golden ratio spread any number of dots evenly, without a random number.
         jitter = (np.arange(returns.size) * 0.6180339887498949) % 1.0
         beside = place + 0.14 + 0.22 * jitter
         panel.scatter(beside, returns, s=9, color=BLACK, alpha=0.3, linewidths=0, clip_on=False, gid=task)
     panel.set_xticks(range(len(tasks)), [task.replace("_", " ") for task in tasks], fontsize=11)
+    panel.set_xlim(*((-1.2, 1.2) if len(tasks) == 1 else (-0.5, len(tasks) - 0.5)))  # one bar need not be as wide
     panel.tick_params(axis="x", length=0)
+    panel.axhline(0, color=BLACK, linewidth=0.8)
     plain(panel)
     panel.set_axisbelow(True)
+
+
+def number(value: float) -> str:
+    """A return for people: whole, unless it is small."""
+    return f"{value:.0f}" if abs(value) >= 10 or value == 0 else f"{value:.2g}"
 
 
 def _limit(panel: Axes, limit: float, label: str) -> None:

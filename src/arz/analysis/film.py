@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from arz.files import whole_file
+from arz.names import install
 
 LAST_SECONDS = 2
 GIF_COLOURS = 128
@@ -51,23 +52,6 @@ def write_film(
 
     with whole_file(path) as beside:
         write(beside, pictures(), [picture(step) for step in samples], rate)
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A place to write to, which becomes `path` if all goes well, and vanishes otherwise.
-
-    Raises:
-        ValueError: there is no folder to write into.
-    """
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into; create it first.")
-    beside = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
-    try:
-        yield beside
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def kind_of(path: Path, kinds: tuple[str, ...], what: str) -> str:
@@ -111,14 +95,28 @@ def _write_mp4(path: Path, pictures: Iterator[Picture], samples: list[Picture], 
     try:
         from imageio_ffmpeg import write_frames
     except ImportError:
-        raise ValueError('writing MP4 needs imageio-ffmpeg; install it with: pip install "arz[video]"') from None
+        raise ValueError(f"writing MP4 needs imageio-ffmpeg, an extra: {install('video')}") from None
     height, width, _ = samples[0].shape
-    writer = write_frames(str(path), (width, height), fps=rate, macro_block_size=2, ffmpeg_log_level="error")
+    writer = write_frames(str(path), (width, height), fps=rate, macro_block_size=2, ffmpeg_log_level="quiet")
     writer.send(None)
     try:
         for each in pictures:
-            writer.send(np.ascontiguousarray(each))
+            _send(writer, each)
         for _ in range(round(LAST_SECONDS * rate)):
-            writer.send(np.ascontiguousarray(each))
+            _send(writer, each)
     finally:
         writer.close()
+    if not path.stat().st_size:
+        raise _mp4_failed()
+
+
+def _send(writer: Any, picture: Picture) -> None:
+    """Hands a picture to ffmpeg, whose complaints have many lines and name a file that nobody asked for."""
+    try:
+        writer.send(np.ascontiguousarray(picture))
+    except OSError:
+        raise _mp4_failed() from None
+
+
+def _mp4_failed() -> ValueError:
+    return ValueError("ffmpeg could not write the film: is the disk full? A name that ends in .gif does without it.")

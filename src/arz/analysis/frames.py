@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arz.analysis.film import kind_of, write_film
 from arz.tasks.any_environment import AnyEnvironment, AnyEpisodes
+from arz.tasks.screen import ADVICE, can_draw, draw_without_screen
 
 MOST_FRAMES = 2000
 USUAL_RATE = 30.0
@@ -19,13 +23,14 @@ def film(task: AnyEnvironment, key: int, actions: NDArray[np.float64], path: Pat
     """Films the episode of a key, with these actions.
 
     Raises:
-        ValueError: the environment draws no pictures.
+        ValueError: the environment draws no pictures, or cannot draw here.
     """
     kind_of(path, ("gif", "mp4"), "film")
+    draw_without_screen()
     episodes = AnyEpisodes(task, 1, render_mode="rgb_array")
     try:
         episodes.start(0, key)
-        first = episodes.draw(0)
+        first = _first_picture(episodes)
         if not isinstance(first, np.ndarray) or first.ndim != 3:
             raise ValueError(f"{task.env} draws no pictures")
         shown = [np.asarray(first, np.uint8)]
@@ -40,3 +45,15 @@ def film(task: AnyEnvironment, key: int, actions: NDArray[np.float64], path: Pat
         episodes.close()
     steps = list(range(len(shown)))
     write_film(path, steps, lambda step: shown[step], steps[:: max(1, len(steps) // 8)], rate / every)
+
+
+def _first_picture(episodes: AnyEpisodes) -> Any:
+    """What an environment draws at the start of its episode."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of libraries that look for a screen
+            return episodes.draw(0)
+    except ValueError:
+        if "mujoco" in sys.modules and not can_draw():
+            raise ValueError(f"{episodes.task.env} cannot be drawn: {ADVICE}") from None
+        raise

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arz.analysis.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, new_figure, plain
 from arz.explain.ablation import Ablation
+from arz.explain.linear import Closed
 from arz.explain.traces import Inside
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import LEGS, NUMBERS, Quadruped
+from arz.watch import Watched
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +31,8 @@ MOST_ENTRIES = 6
 AROUND = 100
 """So many steps on either side of the change are shown closely."""
 MOST_NAME = 60
-CHOICE = "worth of each action:\nthe largest is done"
+KERNEL_STEPS = 60
+"""So many steps of a kernel are shown."""
 
 
 def varying(inside: Inside) -> dict[str, Any]:
@@ -101,46 +106,102 @@ def calls_figure(inside: Inside, title: str) -> Figure:
 
 
 def actions_figure(inside: Inside, title: str) -> Figure:
-    """The actions over the whole episode, and closely around the first change."""
-    actions = inside.episode.actions
-    task = inside.episode.task
-    is_robot, is_box = isinstance(task, Quadruped), not isinstance(task, AnyEnvironment) or task.about.is_box
-    if is_robot:
-        groups = {leg: [3 * k + j for j in range(3)] for k, leg in enumerate(LEGS)}
-        names = NUMBERS["joint_names"]
-    else:
-        groups, names = {"action": list(range(actions.shape[1]))}, [f"action[{k}]" for k in range(actions.shape[1])]
-    at, limits = inside.first_change, _limits(task)
-    known = actions[np.isfinite(actions)]
-    is_beyond = bool(np.any(known < limits[0]) or np.any(known > limits[1]))
-    figure = new_figure(1.5 + 1.6 * max(2, len(groups)), title)
-    panels = figure.subplots(len(groups), 2 if at is not None else 1, squeeze=False)
+    """The actions as the task applies them, over the whole episode, and closely around the first change."""
+    strips, at = _strips(inside), inside.first_change
+    figure = new_figure(1.5 + 1.6 * max(2, len(strips)), title)
+    panels = figure.subplots(len(strips), 2 if at is not None else 1, squeeze=False)
     time = np.arange(inside.steps) * inside.seconds
-    for row, (group, members) in enumerate(groups.items()):
+    for row, strip in enumerate(strips):
+        count = strip.values.shape[1]
         for column, panel in enumerate(panels[row]):
             first, last = (max(at - AROUND, 0), at + AROUND) if column and at is not None else (0, inside.steps)
             near = slice(first, last)
-            for n, (colour, k) in enumerate(zip(cycle(LINES), members, strict=False)):
-                beneath = 0.5 * (len(members) - 1 - n) if len(members) <= len(LINES) else 0.0  # equal lines show all
-                width = (1.2 if column else 0.7) + beneath
-                panel.plot(time[near], actions[near, k], color=colour, linewidth=width)
-            for limit in limits if is_beyond else ():
+            for n, colour in zip(range(count), cycle(LINES), strict=False):
+                beneath = 0.5 * (count - 1 - n) if count <= len(LINES) else 0.0  # equal lines show all
+                look = {"color": colour, "linewidth": (1.2 if column else 0.7) + beneath, "drawstyle": strip.style}
+                look |= {"marker": "o"} if inside.steps == 1 else {}  # a line of one point would be invisible
+                panel.plot(time[near], strip.values[near, n], gid=f"{strip.label} {n}", **look)
+            for limit in strip.limits:
                 panel.axhline(limit, color=GREY, linestyle=":", linewidth=1.0)
+            if strip.ticks:
+                panel.set_yticks(strip.ticks)
             _mark(panel, inside)
             panel.set_xlim(first * inside.seconds, min(last, inside.steps) * inside.seconds)
             plain(panel)
-        unit = "action (1: full force)" if isinstance(task, Cartpole) else "action" if is_box else CHOICE
-        panels[row][0].set_ylabel(f"{group}: action (rad)" if is_robot else unit)
+        panels[row][0].set_ylabel(strip.label)
     for panel in panels[-1]:
         panel.set_xlabel(f"time ({inside.unit})")
     if at is not None:
         panels[0][1].set_title("around the first change", fontsize=10)
-    lines = [panels[0][0].plot([], [], color=colour)[0] for colour, _ in zip(cycle(LINES), names, strict=False)]
-    shown = dict(zip(names, lines, strict=False)) if actions.shape[1] > 1 else {}
-    if is_beyond:
-        shown["beyond these it is clipped"] = panels[0][0].plot([], [], color=GREY, linestyle=":")[0]
+    names = strips[-1].names
+    lines = [panels[0][0].plot([], [], color=colour)[0] for _, colour in zip(names, cycle(LINES), strict=False)]
+    shown = dict(zip(names, lines, strict=True)) if len(names) > 1 else {}
+    cut = _clipped(inside)
+    if cut and any(strip.limits for strip in strips):
+        dotted = panels[0][0].plot([], [], color=GREY, linestyle=":")[0]
+        shown[f"the program asks for more in {cut} of {inside.steps} steps: clipped"] = dotted
     _legend(figure, inside, shown)
     return figure
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """What one row of the figure of actions shows."""
+
+    label: str
+    names: Sequence[str]
+    values: NDArray[np.float64]
+    """[step, line]"""
+    limits: tuple[float, ...] = ()
+    """Where actions are clipped, if any is."""
+    style: str = "default"
+    ticks: Sequence[int] = ()
+
+
+def _strips(inside: Inside) -> list[_Strip]:
+    """The rows: one for each leg of a robot; for a choice, what is done, and what each action is worth."""
+    task, chosen, done = inside.episode.task, inside.episode.actions, applied(inside.episode)
+    limits = tuple(limit for limit in _limits(task) if np.isfinite(limit)) if _clipped(inside) else ()
+    if isinstance(task, Quadruped):
+        joints = NUMBERS["joint_names"]
+        parts = np.split(done, len(LEGS), axis=1)
+        return [_Strip(f"{leg}: action (rad)", joints, part, limits) for leg, part in zip(LEGS, parts, strict=True)]
+    names = [f"action[{k}]" for k in range(chosen.shape[1])]
+    if isinstance(task, AnyEnvironment) and not task.about.is_box:
+        first = int(task.about.low[0])
+        ticks = range(first, first + len(names)) if len(names) <= MOST_ENTRIES else ()
+        return [
+            _Strip("the action\nthat is done", ["action"], done, style="steps-post", ticks=ticks),
+            _Strip("worth of each action:\nthe largest is done", names, _drawable(chosen)),
+        ]
+    return [_Strip("action (1: full force)" if isinstance(task, Cartpole) else "action", names, done, limits)]
+
+
+def applied(episode: Watched) -> NDArray[np.float64]:
+    """The actions that a task takes for those that a policy gave [step, entry]; of a choice, the one that is done."""
+    task, given = episode.task, episode.actions
+    if isinstance(task, AnyEnvironment):
+        return np.array(task.about.actions_of(given), np.float64).reshape(len(given), -1)
+    known = np.where(np.isfinite(given), given, 0.0) if isinstance(task, Quadruped) else given
+    return np.clip(known, -task.most_action, task.most_action)
+
+
+def _clipped(inside: Inside) -> int:
+    """In how many steps some action was beyond what the task takes."""
+    given, task = inside.episode.actions, inside.episode.task
+    if isinstance(task, AnyEnvironment):
+        low, high = (task.about.low, task.about.high) if task.about.is_box else (-np.inf, np.inf)
+    else:
+        low, high = -task.most_action, task.most_action
+    return int(np.sum(np.any((given < low) | (given > high), axis=1)))
+
+
+def _drawable(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same with infinite ones at the edges of the finite ones, a little beyond."""
+    known = values[np.isfinite(values)]
+    low, high = float(known.min(initial=0.0)), float(known.max(initial=0.0))
+    beyond = 0.1 * (high - low) or 1.0
+    return np.clip(values, low - beyond, high + beyond) if np.any(np.isinf(values)) else values
 
 
 def _limits(task: Any) -> tuple[float, float]:
@@ -206,21 +267,41 @@ def _legend(figure: Figure, inside: Inside, lines: dict[str, Any] | None = None)
         figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=columns, frameon=False)
 
 
-def kernel_figure(kernel: Any, inputs: Sequence[str], title: str) -> Figure:
-    """How much each input counts for an action, some steps later: [lag, action, input]."""
-    actions = kernel.shape[1]
-    figure = new_figure(1.5 + 2.4 * actions, title)
-    panels = figure.subplots(actions, 1, squeeze=False, sharex=True)[:, 0]
-    for k, panel in enumerate(panels):
+def kernel_figure(closed: Closed, inputs: Sequence[str], title: str) -> Figure:
+    """How much each input counts for an action, some steps later; beside it the same closely, where little is left.
+
+    What is kept for ever, as an integral keeps it, is a dashed line, and its value stands beside the name of the input.
+    """
+    kernel, limit = closed.kernel(KERNEL_STEPS), closed.limit
+    figure = new_figure(1.5 + 2.4 * closed.actions, title)
+    panels = figure.subplots(closed.actions, 2, squeeze=False, sharex="col")
+    for k, (whole, near) in enumerate(panels):
         for j, name in enumerate(inputs):
-            panel.plot(
-                kernel[:, k, j], color=COLOURS[j % len(COLOURS)], linewidth=1.5, marker=".", markersize=4, label=name
-            )
-        panel.axhline(0, color=GREY, linewidth=0.8)
-        panel.set_ylabel("weight in the action" if actions == 1 else f"weight in action[{k}]")
-        plain(panel)
-    panels[-1].set_xlabel("steps since the input")
+            stays = float(limit[k, j]) if limit is not None else 0.0
+            width = 1.2 + 0.9 * max(0, min(len(inputs), MOST_ENTRIES) - 1 - j)  # so that equal lines show all
+            look = {"color": COLOURS[j % len(COLOURS)], "linewidth": width}
+            whole.plot(kernel[:, k, j], **look)
+            near.plot(kernel[:, k, j], label=f"{name}: {stays:.2g} stays" if stays else name, gid=name, **look)
+            if stays:
+                near.axhline(stays, color=look["color"], linestyle="--", linewidth=1.0, gid=f"{name} stays")
+        near.set_ylim(_late_range(kernel[:, k]))
+        whole.set_ylabel("weight in the action" if closed.actions == 1 else f"weight in action[{k}]")
+        for panel in (whole, near):
+            panel.axhline(0, color=GREY, linewidth=0.8)
+            panel.set_xlim(0, KERNEL_STEPS - 1)
+            plain(panel)
+    panels[0][1].set_title("closely", fontsize=10)
+    for panel in panels[-1]:
+        panel.set_xlabel("steps since the input")
     return figure
+
+
+def _late_range(kernel: NDArray[np.float64]) -> tuple[float, float]:
+    """An axis for what is left of a kernel [lag, input] once its beginning is over."""
+    late = kernel[len(kernel) // 6 :]
+    low, high = min(0.0, float(late.min())), max(0.0, float(late.max()))
+    margin = 0.4 * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def ablation_figure(found: Ablation, title: str) -> Figure:

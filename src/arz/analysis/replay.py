@@ -16,6 +16,8 @@ from arz.tasks.cartpole import STEP
 STEPS_PER_SECOND = round(1 / STEP)
 RADIAN = degrees(1.0)
 SIZE = (480, 300)
+TITLE_SHARE = 0.96
+"""Of the width, a title has at most this."""
 
 Rows = Mapping[str, NDArray[np.float64]]
 """The record of one episode: name -> [step], NaN after the end. A row of what `arz.evaluate.record` returns."""
@@ -163,6 +165,9 @@ def _picture(rows: Rows, step: int, x_limit: float, title: str, ending: str) -> 
         return drawn
     head = Image.new("RGB", (width, band), "white")
     font = ImageFont.load_default(0.62 * band)
+    wide = font.getlength(title)
+    if wide > TITLE_SHARE * width:
+        font = ImageFont.load_default(0.62 * band * TITLE_SHARE * width / wide)
     ImageDraw.Draw(head).text((width / 2, band / 2), title, fill="black", font=font, anchor="mm")
     return np.concatenate([np.asarray(head, np.uint8), drawn])
 

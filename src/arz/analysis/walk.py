@@ -105,8 +105,9 @@ def walk_figure(rows: Rows, title: str, *, ending: str = "") -> Figure:
     pose.set_ylim(0, 1.05)
     plain(pose, "trunk")
     names = [f"{leg} {joint}" for leg in LEGS for joint in NUMBERS["joint_names"]]
-    told = np.stack([rows[f"{name} action"][:steps] for name in names])
     most = NUMBERS["action_limit"]
+    given = np.stack([rows[f"{name} action"][:steps] for name in names])
+    told = np.clip(np.where(np.isfinite(given), given, 0.0), -most, most)  # as the motors take it
     extent = (0.0, steps * STEP, len(names) - 0.5, -0.5)
     shown = action.imshow(
         told, aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most, extent=extent, interpolation="none"

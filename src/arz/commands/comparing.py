@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
+import json
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,13 @@ from arz.analysis import figures
 from arz.analysis.comparison import ACROSS, Comparison, Entry, Method
 from arz.analysis.statistics import Interval
 from arz.commands.common import check_threads, print_json, refuse_existing
+from arz.files import write_whole
 from arz.runs.entries import entry_of
 from arz.runs.run import Run
 from arz.runs.store import is_run
-
-SUCCESS = {"cartpole": 900.0, "quadruped": 400.0}
-"""What counts as success in every test, if nothing else is said."""
+from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.cartpole import Cartpole
+from arz.tasks.quadruped import Quadruped
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -31,16 +33,20 @@ def compare(options: argparse.Namespace) -> None:
         raise ValueError(f"--episodes must be 1 to 1000000, not {options.episodes}")
     for path in (options.save, options.csv, options.figure):
         refuse_existing(path)
+    figures.check_name(options.figure)
     found = [entry for source in options.sources for entry in _entries(source, options)]
     least = options.success if options.success is not None else _usual_success(found)
     made = Comparison.of(found, least)
     if options.save:
-        Path(options.save).write_text(comparisons.to_lines(found))
+        write_whole(Path(options.save), comparisons.to_lines(found))
     if options.csv:
-        _write_csv(made, Path(options.csv))
+        write_whole(Path(options.csv), _csv(made))
     if options.figure:
         title = f"{len(found)} runs, {found[0].episodes} episodes in each test"
         figures.save(comparisons.figure(made, title), Path(options.figure))
+    for what, path in {"Runs": options.save, "Table": options.csv, "Figure": options.figure}.items():
+        if path:
+            terminal.note(f"{what}: {path}")
     if options.json:
         pairs = [vars(pair) for pair in made.pairs]
         print_json({"success": least, "is_even": made.is_even, "methods": made.rows(), "pairs": pairs})
@@ -75,9 +81,15 @@ def _entries(source: str, options: argparse.Namespace) -> list[Entry]:
     return found
 
 
-def _usual_success(entries: list[Entry]) -> float:
-    is_cartpole = bool(entries) and "x_limit" in entries[0].tested_on
-    return SUCCESS["cartpole" if is_cartpole else "quadruped"]
+def _usual_success(entries: list[Entry]) -> float | None:
+    """What the task of the entries calls a success; None where it does not say."""
+    try:
+        variant = json.loads(entries[0].tested_on) if entries else {}
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(variant, dict) and isinstance(variant.get("env"), str):
+        return AnyEnvironment(variant["env"] or "none").success
+    return (Cartpole() if "x_limit" in variant else Quadruped()).success
 
 
 @dataclass(frozen=True)
@@ -95,14 +107,14 @@ class _Table:
 
 def _print(made: Comparison, is_markdown: bool) -> None:
     if is_markdown:
-        print("\n".join(map(str, _tables(made))))
+        terminal.say("\n".join(map(str, _tables(made))))
     else:
         for each in _tables(made):
             terminal.show_table(each.title, each.columns, each.rows, text=each.columns[: each.text])
     if not made.is_even:
-        print("Budgets differ by more than 10 %: --steps compares runs as they stood after so many steps of the task.")
+        terminal.say("Budgets differ by more than 10 %: --steps compares runs as they stood after so many steps.")
     if any(len(method.entries) == 1 for method in made.methods):
-        print("There is no interval for a method with one run: repeat it with other seeds.")
+        terminal.say("There is no interval for a method with one run: repeat it with other seeds.")
 
 
 def _tables(made: Comparison) -> Iterator[_Table]:
@@ -125,32 +137,34 @@ def _tables(made: Comparison) -> Iterator[_Table]:
 def _totals(made: Comparison, methods: Sequence[Method], protocol: str) -> _Table:
     rows = []
     for method in methods:
-        rate = method.success(made.least)
         budget = [terminal.short(method.median(name)) for name in ACROSS[:2]]
         rows.append(
             [
                 method.name,
                 str(len(method.entries)),
                 _shown(method.overall),
-                f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%})",
+                *([] if made.least is None else [_shown_share(method.success(made.least))]),
                 *budget,
                 terminal.duration(method.median("seconds")),
                 *(f"{method.median(name):.0f}" for name in ("parameters", "flops")),
             ]
         )
-    success = f"{made.least:g} in every test"
-    columns = ["method", "runs", "all tests", success, "evaluations", "steps", "time", "parameters", "FLOPs"]
+    success = [] if made.least is None else [f"{made.least:g} in every test"]
+    columns = ["method", "runs", "all tests", *success, "evaluations", "steps", "time", "parameters", "FLOPs"]
     return _Table(f"All tests, and medians of what it took; {protocol}", columns, rows)
+
+
+def _shown_share(rate: Interval) -> str:
+    return f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%})"
 
 
 def _shown(interval: Interval) -> str:
     return f"{interval.value:.0f}" if math.isnan(interval.low) else str(interval)
 
 
-def _write_csv(made: Comparison, path: Path) -> None:
-    rows = made.rows()
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    print(f"Table: {path}", file=sys.stderr)
+def _csv(made: Comparison) -> str:
+    rows, out = made.rows(), io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -28,6 +28,7 @@ from arz.commands.common import (
     with_fields,
     workers,
 )
+from arz.files import folder_inside
 from arz.names import install
 from arz.network import Network
 from arz.program import Program
@@ -137,7 +138,7 @@ def _go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWork
         terminal.note(
             f"{run.folder}: {run.config.task.name}; seed {run.seed}; budget {run.budget}. Ctrl-C stops and saves."
         )
-    log = log_class(str(run.folder / "tensorboard")) if log_class and run.folder else None
+    log = log_class(str(folder_inside(run.folder, "tensorboard"))) if log_class and run.folder else None
     with terminal.stoppable() as should_stop, terminal.showing(options.quiet) as show:
         if hired is not None:
             hired.should_stop = should_stop
@@ -218,10 +219,11 @@ def _standing_still(run: Run) -> float | None:
 def _figures(run: Run, results: list[Assessment]) -> list[Path]:
     """Draws what came out, in the folder of the run."""
     assert run.folder is not None
-    title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
+    task = run.config.task
+    title, highest = figures.title_of(run.folder, task.name, f"seed {run.seed}"), figures.highest_return(task)
     drawn = {
-        "test.png": figures.test_figure(returns(results), title),
-        "progress.png": figures.progress_figure(run.metrics, title),
+        "test.png": figures.test_figure(returns(results), title, highest=highest),
+        "progress.png": figures.progress_figure(run.metrics, title, highest=highest),
     }
     asked = run.config.fitness
     if run.fronts and len(asked.objectives) > 1:

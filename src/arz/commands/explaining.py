@@ -13,7 +13,6 @@ import numpy as np
 
 from arz import terminal
 from arz.analysis import figures, inside
-from arz.analysis.film import whole_file
 from arz.commands.common import (
     Known,
     check_episode,
@@ -32,6 +31,7 @@ from arz.explain.diagram import diagram
 from arz.explain.flow import Flow, flow
 from arz.explain.linear import NotAffineError, Reading, read
 from arz.explain.traces import LEAST_STEPS, Inside, InsideProgram, look_inside
+from arz.files import folder_inside, write_whole
 from arz.network import Network
 from arz.program import Program
 from arz.runs.store import is_run
@@ -44,7 +44,6 @@ NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "th
 """What the entries of an observation are."""
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
-KERNEL_STEPS = 60
 UNWATCHED = (
     "it is not linear everywhere, and its environment is not known here (for a file: --env), or is made in a way that "
     "only the run names (save the program with arz show --program, and name the environment)"
@@ -63,26 +62,26 @@ def explain(options: argparse.Namespace) -> None:
     reading, why = _reading(simple, watched, options.episode)
     said = words.sentences(found, reading, why, _where(watched, options.episode))
     names = _names(task)
-    title = f"{options.source}: how its numbers flow"
+    title = figures.title_of(options.source, "how its numbers flow")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder, "flow.svg", diagram(found, title))
+        write_whole(folder / "flow.svg", diagram(found, title))
         (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
-            kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
-            figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
-            figures.save(figure, folder / "kernel.png")
-        _write(folder, "explain.md", _page(options.source, found, reading, said, names, folder))
+            labels = names or reading.inputs[: reading.observed]
+            about = figures.title_of(options.source, "how what it sees counts later")
+            figures.save(inside.kernel_figure(reading.closed, labels, about), folder / "kernel.png")
+        write_whole(folder / "explain.md", _page(options.source, found, reading, said, names, folder))
     if options.json:
         print_json(_everything(found, reading, said))
         return
-    print(f"# {options.source}, for reading. {Guarantee.EXACT}\n")
-    print(found.listing())
+    terminal.say(f"# {options.source}, for reading. {Guarantee.EXACT}\n")
+    terminal.say(found.listing())
     rows = [[name, str(parameters), str(flops)] for name, parameters, flops in words.costs(simple)]
     terminal.show_table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",))
-    print("\n".join(f"- {sentence}" for sentence in said))
+    terminal.say("\n".join(f"- {sentence}" for sentence in said))
     if folder is not None:
-        print(f"Page: {folder / 'explain.md'}. Picture of the flow: {folder / 'flow.svg'}.")
+        terminal.say(f"Page: {folder / 'explain.md'}. Picture of the flow: {folder / 'flow.svg'}.")
 
 
 def trace(options: argparse.Namespace) -> None:
@@ -101,7 +100,7 @@ def trace(options: argparse.Namespace) -> None:
     if isinstance(seen, InsideProgram):
         tables["program.arz"] = str(seen.program)
     folder.mkdir(parents=True, exist_ok=True)
-    title = f"{options.source}: {task.name}, test episode {options.episode}"
+    facts = (task.name, f"test episode {options.episode}")
     held = "registers" if isinstance(seen, InsideProgram) else "units"
     drawn = {"actions": inside.actions_figure}
     if inside.varying(seen):
@@ -113,9 +112,9 @@ def trace(options: argparse.Namespace) -> None:
     for stale in {"registers", "units", "calls", "states"} - drawn.keys():  # of an earlier trace of this run
         (folder / f"{stale}.png").unlink(missing_ok=True)
     for name, draw in drawn.items():
-        figures.save(draw(seen, f"{title}\n{name}"), folder / f"{name}.png")
+        figures.save(draw(seen, figures.title_of(options.source, *facts, name)), folder / f"{name}.png")
     for name, text in tables.items():
-        _write(folder, name, text)
+        write_whole(folder / name, text)
     if options.json:
         told = {phase: {name: asdict(found) for name, found in of.items()} for phase, of in periods.items()}
         about = {"steps": seen.steps, "return": float(seen.episode.rewards.sum()), "ending": seen.episode.ending}
@@ -124,17 +123,17 @@ def trace(options: argparse.Namespace) -> None:
             {**about, "changes": changes, "periods": told, "states": int(seen.states.max()) + 1, "folder": str(folder)}
         )
         return
-    print(f"Return {seen.episode.rewards.sum():.1f} in {seen.steps} steps. {seen.episode.ending}")
+    terminal.say(f"Return {seen.episode.rewards.sum():.1f} in {seen.steps} steps. {seen.episode.ending}")
     for change in seen.changes:
         when = (
             f"at step {change.first}" if change.first == change.last else f"from step {change.first} to {change.last}"
         )
-        print(f"{change.name}: {when}")
+        terminal.say(f"{change.name}: {when}")
     _print_periods(seen, periods)
     if seen.observing:
         count = int(seen.states.max()) + 1
-        print(f"Conditions that look at the observation: {len(seen.observing)}, in {count} combinations.")
-    print(f"Figures ({', '.join(drawn)}), trace.csv and periods.csv: {folder}")
+        terminal.say(f"Conditions that look at the observation: {len(seen.observing)}, in {count} combinations.")
+    terminal.say(f"Figures ({', '.join(drawn)}), trace.csv and periods.csv: {folder}")
 
 
 def ablate(options: argparse.Namespace) -> None:
@@ -157,10 +156,10 @@ def ablate(options: argparse.Namespace) -> None:
     smaller = smallest(program, task, tolerance=options.tolerance, on_round=say, **how)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        title = f"{options.source}: {task.name}, {options.episodes} test episodes"
+        title = figures.title_of(options.source, task.name, f"{options.episodes} test episodes")
         figures.save(inside.ablation_figure(found, title), folder / "ablation.png")
-        _write(folder, "ablation.csv", _ablation_table(found))
-        _write(folder, "smallest.arz", str(smaller.program))
+        write_whole(folder / "ablation.csv", _ablation_table(found))
+        write_whole(folder / "smallest.arz", str(smaller.program))
     if options.json:
         parts = [{**asdict(part), "worth": found.worth(part)} for part in found.parts]
         small = {"program": str(smaller.program), "score": smaller.score, "removed": smaller.removed}
@@ -168,7 +167,7 @@ def ablate(options: argparse.Namespace) -> None:
         return
     _print_ablation(found, smaller, options)
     if folder is not None:
-        print(f"ablation.png, ablation.csv and smallest.arz: {folder}")
+        terminal.say(f"ablation.png, ablation.csv and smallest.arz: {folder}")
 
 
 # ---- what they share ----
@@ -187,15 +186,10 @@ def _folder(options: argparse.Namespace, name: str) -> Path | None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ValueError(f"{folder} exists already, and nothing is overwritten: choose another name")
     elif is_run(options.source):
-        folder = Path(options.source) / name
+        folder = folder_inside(Path(options.source), name)
     else:
         return None
     return folder
-
-
-def _write(folder: Path, name: str, text: str) -> None:
-    with whole_file(folder / name) as beside:
-        Path(beside).write_text(text, encoding="utf-8")
 
 
 def _watched(policy: Program | Network, task: Known, episode: int) -> Watched:
@@ -348,9 +342,9 @@ def _print_ablation(found: Ablation, smaller: Smaller, options: argparse.Namespa
     columns = ["part", "what", "score without it", "lasted to the end", "worth"]
     title = f"{options.source}: {found.score:.1f} over {found.episodes} test episodes, as it is"
     terminal.show_table(title, columns, rows, text=("part", "what"))
-    print(
+    terminal.say(
         f"\nThe smallest program within {options.tolerance:.0%} that leaving out lines one by one gave: "
         f"{smaller.removed} line{'' if smaller.removed == 1 else 's'} fewer, {smaller.score:.1f} on the test episodes "
         f"(whole: {smaller.whole_score:.1f}).\n"
     )
-    print(flow(smaller.program).listing())
+    terminal.say(flow(smaller.program).listing())

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from arz import terminal
 from arz.commands.common import Known, policy_and_task, refuse_existing, without_foreign_code
 from arz.evaluate import fresh_episodes
 from arz.export import LANGUAGES
@@ -31,7 +32,7 @@ def export(options: argparse.Namespace) -> None:
     known = without_foreign_code(options, task)
     text = EXPORTERS[options.to](policy, name=options.name, observations=_seen(policy, known), taken=_taken(known))
     if not options.output:
-        print(text, end="")
+        terminal.say(text, end="")
         return
     with Path(options.output).open("x", encoding="utf-8") as file:
         file.write(text)
@@ -39,7 +40,7 @@ def export(options: argparse.Namespace) -> None:
     if options.to == "c":
         flags = f"-std=c99 -ffp-contract=off -D{options.name.upper()}_MAIN"
         check = f"cc {flags} -x c {options.output} -lm -o check && ./check"
-    print(f"Written: {options.output}. Check it: {check}")
+    terminal.say(f"Written: {options.output}. Check it: {check}")
 
 
 def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:

@@ -11,11 +11,12 @@ from typing import Any
 from arz import terminal
 from arz.commands.common import check_threads, print_json, refuse_existing, workers
 from arz.evaluate import Workers
+from arz.files import write_whole
 from arz.interpreter import available_threads
 from arz.reproduce.pages import Kept, all_kept, is_kept, keep
 from arz.reproduce.plan import SCALES, Item, find_item, item_names
 from arz.reproduce.summary import MADE, summary
-from arz.reproduce.work import StoppedError, Work, write
+from arz.reproduce.work import StoppedError, Work
 
 INTERRUPTED = 130
 
@@ -80,7 +81,7 @@ def _print(kept: Kept) -> None:
         rows.append([claim.text, found.verdict, found.ours or found.why])
     title = f"{kept.item.title} (paper: {kept.item.paper}; scale {kept.scale})"
     terminal.show_table(title, ["claim", "verdict", "here"], rows, text=["verdict", "here"])
-    print(f"Page, figure and data: {kept.place}")
+    terminal.say(f"Page, figure and data: {kept.place}")
 
 
 def _plain(kept: Kept) -> dict[str, Any]:
@@ -121,6 +122,6 @@ def _summarise(folder: Path, path: Path) -> int:
         raise ValueError(f"there is nothing in {folder} to sum up: make an item first")
     if path.exists() and not path.read_text("utf-8", errors="replace").startswith(MADE):
         refuse_existing(path)
-    write(path, summary(folder, path.parent))
-    print(path)
+    write_whole(path, summary(folder, path.parent))
+    terminal.say(path)
     return 0

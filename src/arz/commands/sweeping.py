@@ -96,7 +96,8 @@ def _draw(made: Sweep, found: list[Tried]) -> Path | None:
         return None
     path = made.folder / "sweep.png"
     scores = {tuple(tried.settings.values()): tried.score for tried in found}
-    figures.save(figures.heat_figure(made.grid, scores, f"{made.folder}: champion's score on selection episodes"), path)
+    title = figures.title_of(made.folder, "champion's score on selection episodes")
+    figures.save(figures.heat_figure(made.grid, scores, title), path)
     return path
 
 
@@ -114,11 +115,11 @@ def _print(
         columns = [*names, "score"]
     terminal.show_table("Champion's score on the selection episodes", columns, rows)
     if best is None:
-        print("No run has a champion: give them a larger --budget.")
+        terminal.say("No run has a champion: give them a larger --budget.")
     else:
-        print(f"Best: {_named(best.settings)}: {best.score:.1f} ({best.folder})")
+        terminal.say(f"Best: {_named(best.settings)}: {best.score:.1f} ({best.folder})")
     if repeats:
         rows = [[str(r["seed"]), f"{r['score']:.0f}", r["run"]] for r in repeats]
         terminal.show_table("The best again", ["seed", "score", "run"], rows, text=["run"])
     if figure is not None:
-        print(f"Figure: {figure}")
+        terminal.say(f"Figure: {figure}")

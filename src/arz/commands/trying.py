@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from arz import terminal
 from arz.analysis import figures, frames, walk
 from arz.analysis.replay import film
 from arz.assess import assess
@@ -51,6 +52,7 @@ def test(options: argparse.Namespace) -> None:
     refuse_existing(figure)
     if is_run(options.source):
         check_own_environment(options)
+    figures.check_name(figure)
     if options.change and not options.env:
         raise ValueError("--change is for a file with --env; other tests have their own changes")
     if is_run(options.source):
@@ -62,6 +64,8 @@ def test(options: argparse.Namespace) -> None:
         is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
         if is_usual and not options.json:
             figure = figure or Path(options.source) / "test.png"
+        elif not figure and not options.json:
+            terminal.note("The figure of the run stays as it is, with the usual test. --figure FILE draws this one.")
     else:
         program, task = policy_and_known_task(options)
         if isinstance(task, AnyEnvironment) and options.change:
@@ -70,35 +74,38 @@ def test(options: argparse.Namespace) -> None:
         with workers(options, options.json) as hired:
             results = assess(program, replace(task, **variant), **how, workers=hired)
     if figure:
-        title = f"{options.source}: {options.episodes} test episodes each"
-        figures.save(figures.test_figure(returns(results), title), Path(figure))
+        title = figures.title_of(options.source, f"{options.episodes} test episodes each")
+        highest = figures.highest_return(replace(task, **variant))
+        figures.save(figures.test_figure(returns(results), title, highest=highest), Path(figure))
     if options.json:
         about = {"source": options.source, "episodes": options.episodes, "seed": options.seed, "variant": variant}
         print_json({**about, "tests": result_rows(results)})
         return
     print_tests(results, task, f"{options.source}: mean return over {options.episodes} test episodes")
     if figure:
-        print(f"Figure: {figure}")
+        terminal.say(f"Figure: {figure}")
 
 
 def plot(options: argparse.Namespace) -> None:
     """Draws the progress of a run, and its fronts."""
     refuse_existing(options.output)
+    figures.check_name(options.output)
     with Run.open(run_folder(options.source)) as run:
         metrics, fronts, asked = run.metrics, run.fronts, run.config.fitness
-        title = f"{run.folder}: {run.config.task.name}, seed {run.seed}"
+        title = figures.title_of(options.source, run.config.task.name, f"seed {run.seed}")
+        highest = figures.highest_return(run.config.task)
     if not metrics:
         raise RunError(f"{options.source} has nothing to plot yet: evolve it for longer")
     path = Path(options.output or Path(options.source) / "progress.png")
     beside = path.with_name(f"{path.stem}-front{path.suffix}") if options.output else path.with_name("front.png")
     if fronts and options.output:
         refuse_existing(beside)
-    figures.save(figures.progress_figure(metrics, title), path)
-    print(f"Figure: {path}")
+    figures.save(figures.progress_figure(metrics, title, highest=highest), path)
+    terminal.say(f"Figure: {path}")
     if fronts and len(asked.objectives) > 1:
         figure = figures.front_figure(fronts, asked.objectives, title, asked.warm_up_objectives)
         figures.save(figure, beside)
-        print(f"Figure: {beside}")
+        terminal.say(f"Figure: {beside}")
 
 
 def replay(options: argparse.Namespace) -> None:
@@ -124,7 +131,7 @@ def replay(options: argparse.Namespace) -> None:
         _replay_cartpole(options, program, task, path, strip)
     if options.viewer:
         return
-    print(f"Film: {path}. State, action and changes: {strip}")
+    terminal.say(f"Film: {path}. State, action and changes: {strip}")
 
 
 def _replay_cartpole(
@@ -150,8 +157,8 @@ def _replay_any(options: argparse.Namespace, program: Program | Network, task: A
     key = int(fresh_episodes(1, first=options.episode)[0])
     episode = watch(program, task, key)
     frames.film(task, key, episode.actions, path, every=options.every or 1)
-    print(f"Return {episode.rewards.sum():.1f} in {len(episode.actions)} steps. {episode.ending}")
-    print(f"Film: {path}.")
+    terminal.say(f"Return {episode.rewards.sum():.1f} in {len(episode.actions)} steps. {episode.ending}")
+    terminal.say(f"Film: {path}.")
 
 
 def _episode(options: argparse.Namespace, program: Program | Network, task: Known) -> tuple[dict[str, Any], str, str]:
@@ -160,5 +167,5 @@ def _episode(options: argparse.Namespace, program: Program | Network, task: Know
     rows = {name: values[0] for name, values in record(program, task, key).items()}
     result = evaluate(program, task, key)
     ending = task.sentence(STATUS[int(result.statuses[0, 0])])
-    print(f"Return {result.returns[0, 0]:.1f} in {result.lengths[0, 0]} steps. {ending}")
-    return rows, ending, f"{options.source}: {task.name}, test episode {options.episode}"
+    terminal.say(f"Return {result.returns[0, 0]:.1f} in {result.lengths[0, 0]} steps. {ending}")
+    return rows, ending, figures.title_of(options.source, task.name, f"test episode {options.episode}")

@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 HUGE = 1e100
 SETTLING = 3
 """After so many steps a number may have settled."""
+FAR = 2**20
+"""So many steps later nothing of what fades is left."""
 MAX_VARIABLES = 4000
 """A program with more numbers in its memory is not read."""
 
@@ -175,6 +177,21 @@ class Closed:
             found.append(power[-self.actions :])
             power = self.U @ power
         return np.array(found)
+
+    @property
+    def limit(self) -> Floats | None:
+        """What is left of the kernel after any number of steps [action, entry]; None if it grows, or keeps on turning.
+
+        Zero where it fades; otherwise what is kept for ever, as a sum over all that was seen keeps it.
+        """
+        with np.errstate(all="ignore"):
+            power = np.linalg.matrix_power(self.U, FAR + 1)  # an odd number of steps, to see what changes its sign
+            far = power @ self.P
+            later = power @ far
+        tiny = 1e-9 * float(np.max(np.abs(self.P), initial=0.0))
+        if not np.all(np.isfinite(later)) or not np.allclose(far, later, rtol=1e-6, atol=tiny):
+            return None
+        return np.asarray(np.where(np.abs(later) > tiny, later, 0.0)[-self.actions :])
 
     @property
     def total(self) -> Floats | None:

@@ -24,7 +24,7 @@ from arz.reproduce.plan import Item, titled
 from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, Finding, by_share, untestable
 from arz.reproduce.work import Work
-from arz.tasks.quadruped import LEGS, STEP, Quadruped
+from arz.tasks.quadruped import LEGS, NUMBERS, STEP, Quadruped
 from arz.watch import Watched, watch
 
 if TYPE_CHECKING:
@@ -429,14 +429,22 @@ def _changes(rows: Rows, prefix: str, words: str) -> Finding:
 
 
 def draw_actions(item: Item, rows: Rows) -> Figure:
-    """Actions and calls, a second before and after the break."""
+    """The actions of each leg, and the calls, a second before and after the break."""
     leg = item.options["shown"]
     actions, calls = _columns(rows, leg, "action["), _columns(rows, leg, "call ")
-    figure = figures.new_figure(6.4, titled(item))
-    upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [1.4, 1]})
+    figure = figures.new_figure(9.0, titled(item))
+    *strips, lower = figure.subplots(len(LEGS) + 1, 1, sharex=True, gridspec_kw={"height_ratios": [*[1] * 4, 2.6]})
     steps = np.arange(len(actions)) + BREAK - AROUND
-    for k in range(actions.shape[1]):
-        upper.plot(steps, actions[:, k], color=COLOURS[k % 7], linewidth=1.0, linestyle=("-", "--")[k // 7])
+    joints = NUMBERS["joint_names"]
+    for panel, name, own in zip(strips, LEGS, np.split(actions, len(LEGS), axis=1), strict=True):
+        for k, joint in enumerate(joints):
+            width = 1.2 + 1.1 * (len(joints) - 1 - k)  # equal lines show all
+            colour = (figures.SKY, figures.ORANGE, figures.BLACK)[k]
+            panel.plot(steps, own[:, k], color=colour, linewidth=width, label=joint, gid=f"{name} {joint}")
+        panel.set_ylim(-1.15 * Quadruped.most_action, 1.15 * Quadruped.most_action)
+        figures.plain(panel, f"{NAMES[name]}\n(rad)")
+        if panel is not strips[0]:
+            panel.get_legend().remove()
     names = [name.removeprefix("call ") for name in rows[0] if name.startswith("call ")] if rows else []
     for k in range(calls.shape[1]):
         fired = np.flatnonzero(calls[:, k])
@@ -447,11 +455,12 @@ def draw_actions(item: Item, rows: Rows) -> Figure:
         fontsize=6,
         family="monospace",
     )
-    for panel in (upper, lower):
+    figures.plain(lower)
+    for panel in (*strips, lower):
         panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
-        figures.plain(panel)
-    upper.set_ylabel("the 12 actions")
-    lower.set_xlabel(f"step; {NAMES[leg]} leg breaks at the red line; below: which calls are made")
+    lower.set_xlabel(
+        f"step; {NAMES[leg]} leg breaks at the red line; above: actions by leg, below: which calls are made"
+    )
     return figure
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from arz.analysis import figures
+from arz.files import write_whole
 from arz.reproduce.kinds import KINDS, judge
 from arz.reproduce.plan import SCALES, Item, find_item, item_names, titled
 from arz.reproduce.table import Rows, from_csv, to_csv
 from arz.reproduce.verdict import VERDICTS, Finding
-from arz.reproduce.work import Work, fingerprint, to_json, write
+from arz.reproduce.work import Work, fingerprint, to_json
 
 ABOUT, DATA, FIGURE, PAGE = "about.json", "data.csv", "figure.png", "README.md"
 
@@ -122,7 +123,7 @@ class Kept:
             figure = KINDS[self.item.kind].draw(self.item, self.rows) if self.rows else _empty(self.item)
             page = self.page()
         figures.save(figure, self.place / FIGURE)
-        write(self.place / PAGE, page)
+        write_whole(self.place / PAGE, page)
 
 
 def _empty(item: Item) -> Any:
@@ -144,8 +145,8 @@ def keep(work: Work) -> Kept:
         rows = KINDS[work.item.kind].measure(work)
         about = work.about()
         work.place.mkdir(parents=True, exist_ok=True)
-        write(work.place / DATA, to_csv(rows))
-        write(work.place / ABOUT, to_json(about))  # last: what has it is whole
+        write_whole(work.place / DATA, to_csv(rows))
+        write_whole(work.place / ABOUT, to_json(about))  # last: what has it is whole
     _ = kept.about  # refuses what is stale
     kept.write_derived()
     return kept

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arz.analysis import figures, statistics
-from arz.analysis.comparison import BEST, COLOURS
+from arz.analysis.comparison import BEST, COLOURS, Look
 from arz.assess import assess
 from arz.complexity import complexity
 from arz.reproduce.plan import Item, titled
@@ -311,7 +311,7 @@ def draw(item: Item, rows: Rows) -> Figure:
         row[0].set_ylabel("mean return of a test (bar: interquartile\nmean, dot: a run, filled: best five)")
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=colour) for colour in colours.values()]
+    handles = [Patch(**Look(colour).bar) for colour in colours.values()]
     figure.legend(handles, list(colours), loc="outside lower center", ncols=min(4, len(colours)), frameon=False)
     return figure
 
@@ -325,7 +325,7 @@ def _draw_panel(panel: Any, rows: Rows, about: dict[str, Any], colours: dict[str
         best = scores.best
         for at, test in enumerate(tests):
             place = at + (k - (len(present) - 1) / 2) * width
-            panel.bar(place, scores.middle(test), 0.92 * width, color=colours[name], alpha=0.55)
+            panel.bar(place, scores.middle(test), 0.92 * width, **Look(colours[name]).bar)
             spread = np.linspace(-0.25, 0.25, len(scores.seeds)) * width
             for seed, aside in zip(scores.seeds, spread, strict=True):
                 face = colours[name] if seed in best else "none"

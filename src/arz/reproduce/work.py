@@ -14,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from arz.analysis.film import whole_file
 from arz.evaluate import Workers
+from arz.files import write_whole
 from arz.interpreter import available_threads
 from arz.native import core
 from arz.network import Network
@@ -184,7 +184,7 @@ class Work:
     def _keep(self, path: Path, champion: Program | Network) -> None:
         """Without dead code: the same actions, bit for bit."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(path, str(champion if isinstance(champion, Network) else effective(champion).program))
+        write_whole(path, str(champion if isinstance(champion, Network) else effective(champion).program))
 
 
 class _Tally:
@@ -225,12 +225,6 @@ def known_standing(run: Run, steps: int | None = None) -> Standing | None:
         return standing(run, steps)
     except NoChampionError:
         return None
-
-
-def write(path: Path, text: str) -> None:
-    """A file, all of it or nothing."""
-    with whole_file(path) as beside:
-        Path(beside).write_text(text, "utf-8")
 
 
 def to_json(value: Any) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import os
-import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 
 from arz.names import install
 from arz.native import core
+from arz.tasks.screen import ADVICE, draw_without_screen
 
 NUMBERS: dict[str, Any] = core.LAIKAGO
 LEGS: tuple[str, ...] = tuple(NUMBERS["legs"])
@@ -32,19 +31,15 @@ def load_mujoco() -> Any:
     """The package `mujoco`.
 
     Raises:
-        ValueError: it is not installed.
+        ValueError: it is not installed, or is told to draw in a way that there is not.
     """
     draw_without_screen()
     try:
         return importlib.import_module("mujoco")
     except ImportError:
         raise ValueError(f"this needs MuJoCo, which is not there: {install('mujoco')}") from None
-
-
-def draw_without_screen() -> None:
-    """Where there is no screen, tells MuJoCo to draw by EGL. It asks for that when it is imported."""
-    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
-        os.environ.setdefault("MUJOCO_GL", "egl")
+    except Exception as error:  # what OpenGL says has many shapes
+        raise ValueError(f"MuJoCo cannot be used here ({error}): {ADVICE}") from None
 
 
 def model_xml(*, contact: bool = True) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.tasks.foreign import first_line
 from arz.tasks.mujoco_model import LEGS, load_model, load_mujoco
+from arz.tasks.screen import ADVICE, can_draw, has_screen
 
 SIZE = (640, 400)
 BAND = 34
@@ -36,13 +36,12 @@ class Camera:
         self._data = self._mujoco.MjData(self._model)
         self._usual = self._model.geom_rgba.copy()
         width, height = size
+        if not can_draw():
+            raise ValueError(f"MuJoCo cannot draw here: {ADVICE}")
         try:
             self._renderer: Any = self._mujoco.Renderer(self._model, height - BAND, width)
         except Exception as error:
-            raise ValueError(
-                f"MuJoCo cannot draw here ({error}); on a machine without a screen it needs EGL (apt install libegl1) "
-                "and the environment variable MUJOCO_GL=egl before it is imported"
-            ) from None
+            raise ValueError(f"MuJoCo cannot draw here ({first_line(error)}): {ADVICE}") from None
 
     def picture(self, state: NDArray[np.float64], broken: str = "", words: str = "") -> NDArray[np.uint8]:
         """The robot in this state (37 numbers), seen from its right, as [height, width, 3]."""
@@ -78,7 +77,7 @@ def play(states: NDArray[np.float64], broken: str, since: int, seconds_per_step:
     Raises:
         ValueError: MuJoCo is not installed, or there is no screen.
     """
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    if not has_screen():
         raise ValueError("MuJoCo cannot open its viewer here: there is no screen; leave --viewer out to get a film")
     mujoco = load_mujoco()
     from mujoco import viewer
