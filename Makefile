@@ -7,12 +7,15 @@ CXX_FILES := $(wildcard native/*.hpp native/*.cpp native/*/*.hpp bench/*.cpp)
 # Warnings of the compiler are errors in CI; `make build STRICT=ON` for yours.
 STRICT ?= $(if $(CI),ON,OFF)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
+TORCH ?= torch==2.13.0
+# What an extra needs.
+extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .DEFAULT_GOAL := help
-.PHONY: help evolve build test lint types format bench soak clean
+.PHONY: help evolve build test baselines lint types format bench soak clean
 
 help: ## Show what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 evolve: build ## Evolve a controller for Cataclysmic Cartpole, test it and draw what came out (minutes)
 	$(BIN)/arz evolve cartpole
@@ -34,6 +37,12 @@ format: $(VENV)/.dev ## Put Python and C++ into house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_FILES)
+
+baselines: $(VENV)/.dev ## Test PPO too, where a torch for the CPU alone is to be had
+	@if $(PIP) install --dry-run --no-deps --ignore-installed --report - '$(TORCH)' 2> /dev/null | grep -q '+cpu\|%2Bcpu'; then \
+		echo 'Installing $(TORCH) for the CPU, and what PPO needs ...' && $(PIP) install '$(TORCH)' && $(PIP) install $(call extra,baselines) \
+		&& $(BIN)/pytest -n auto --dist loadgroup tests/test_ppo.py tests/test_ars.py; \
+	else echo 'There is no $(TORCH) for the CPU alone here (others bring gigabytes for GPUs): PPO is not tested.'; fi
 
 bench: build ## Measure speed, as ratios within one run
 	$(BIN)/python -m bench

@@ -117,8 +117,8 @@ def test_one_iteration_is_the_rule_of_the_paper() -> None:
 
 def test_the_rule_equals_that_of_stable_baselines() -> None:
     """One update of sb3-contrib's ARS, whose candidates get given scores. It takes the unbiased deviation."""
-    torch = pytest.importorskip("torch", reason="needs the extra: pip install 'arz[baselines]'")
-    contrib = pytest.importorskip("sb3_contrib", reason="needs the extra: pip install 'arz[baselines]'")
+    torch = pytest.importorskip("torch", reason="needs the extra: make baselines")
+    contrib = pytest.importorskip("sb3_contrib", reason="needs the extra: make baselines")
     other = contrib.ARS("LinearPolicy", "Pendulum-v1", n_delta=6, n_top=4, learning_rate=0.7, delta_std=0.3, seed=1)
     other._setup_learn(10)
     other.weights = torch.zeros_like(other.weights)

@@ -66,7 +66,7 @@ class FakeHand:
     def __init__(self, cluster: FakeCluster, number: int) -> None:
         self._cluster, self._number = cluster, number
         self._pool, self._worker = ThreadPoolExecutor(DEPTH), Worker()
-        self._shares, self.is_dead = 0, False
+        self._shares, self.is_dead, self.is_hanging = 0, False, False
         self.is_dismissed = threading.Event()
 
     def about(self) -> Future[dict[str, str]]:
@@ -84,6 +84,7 @@ class FakeHand:
         how = self._cluster.behave(self._number, self._shares)
         self._shares += 1
         if how == "hang":
+            self.is_hanging = True
             self.is_dismissed.wait(20)
         self.is_dead |= how in ("die", "hang")
         if self.is_dead:
@@ -127,6 +128,15 @@ class FakeCluster:
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crews, "TICK", 0.01)
     monkeypatch.setattr(crews, "SILENT_TICKS", 3000)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that hang are given up after their time; those that are slow, on a loaded machine, never."""
+    limit = Crew._limit
+    monkeypatch.setattr(
+        Crew, "_limit", lambda self, member: limit(self, member) if member.hand.is_hanging else math.inf
+    )
 
 
 def assorted(task: Task, count: int = 90) -> Batch:
@@ -239,6 +249,7 @@ def lossy(number: int, share: int) -> str:
     return "work" if number >= 8 or share < number % 3 else ("die", "hang")[number % 2]
 
 
+@pytest.mark.usefixtures("patient")
 def test_nothing_is_lost_with_workers() -> None:
     notes: list[str] = []
     cluster = FakeCluster(3, lossy, delay=0.01)
@@ -251,6 +262,7 @@ def test_nothing_is_lost_with_workers() -> None:
     assert cluster.is_closed
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("kind", ["cartpole", "quadruped", "ars"])
 def test_a_run_with_such_workers_is_the_run_of_one_thread(kind: str, tmp_path: Path) -> None:
     config = {
@@ -440,11 +452,13 @@ def test_workers_that_died_while_they_were_idle_cost_nothing(workers: int, polic
         check(crew, CARTPOLE, policies)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_worker_that_hangs_before_it_begins_is_given_up() -> None:
     class Stuck(FakeCluster):
         def say(self, number: int) -> dict[str, str]:
             if number == 0:
-                time.sleep(1.0)
+                self.hands[0].is_hanging = True
+                self.hands[0].is_dismissed.wait(20)
             return super().say(number)
 
     cluster = Stuck(1)

@@ -17,7 +17,7 @@ from arz.runs.store import RunError
 from arz.runs.sweep import Sweep
 from arz.search.ppo import PpoSettings
 
-EXTRA = "needs the extra: pip install 'arz[baselines]'"
+EXTRA = "needs the extra: make baselines"
 FIELDS: dict[str, Any] = {"sequence": 16, "environments": 3, "select_every": 2, "selection_episodes": 2}
 
 
@@ -98,7 +98,7 @@ def test_without_the_extra_it_says_what_to_install(
     for name in ("arz.baselines.ppo", "torch", "stable_baselines3", "sb3_contrib"):
         monkeypatch.setitem(sys.modules, name, None)
     assert main(["train", "ppo", "--output", str(tmp_path / "run")]) == 2
-    assert "pip install 'arz[baselines]'" in capsys.readouterr().err
+    assert "pip install '.[baselines]'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

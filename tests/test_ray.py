@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.server
 import json
 import os
 import signal
@@ -201,6 +202,13 @@ def test_the_example_is_what_ray_wants() -> None:
 
 
 def test_no_cluster_is_a_sentence() -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(
+            WorkerError, match=rf"what listens at 127\.0\.0\.1:{server.server_port} is not a Ray cluster"
+        ):
+            arz.RayWorkers(f"127.0.0.1:{server.server_port}")
+        server.shutdown()
     with pytest.raises(WorkerError, match=r"there is no Ray cluster at 127\.0\.0\.1:1: "):
         arz.RayWorkers("127.0.0.1:1")
     with pytest.raises(ValueError, match="above 0"):

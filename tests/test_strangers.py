@@ -488,6 +488,8 @@ def test_what_a_stranger_wrote_does_not_reach_the_terminal(sent: Path, tmp_path:
         broken,
         f"UPDATE facts SET value = '{json.dumps('[task]' + chr(10) + 'x = ' + json.dumps(ESCAPES))}' WHERE name = 'config'",
     )
+    listed = subprocess.run([ARZ, "runs", tmp_path, "--json"], capture_output=True)
+    assert {row["status"] for row in json.loads(listed.stdout)} >= {ESCAPES}
     for command in (
         "show",
         "plot",
@@ -509,5 +511,3 @@ def test_what_a_stranger_wrote_does_not_reach_the_terminal(sent: Path, tmp_path:
     done = subprocess.run([ARZ, "runs", tmp_path], capture_output=True)
     assert "evil" in done.stdout.decode()
     assert not set("\x1b\x9b\x07\r\u202e") & set(done.stdout.decode())
-    listed = subprocess.run([ARZ, "runs", tmp_path, "--json"], capture_output=True)
-    assert {row["status"] for row in json.loads(listed.stdout)} >= {ESCAPES}

@@ -25,6 +25,9 @@ MESSAGE_BYTES = 4 * 2**20
 """A share of fewer bytes travels in the call itself, and not by way of a store, which takes time on both sides."""
 KNOCK_SECONDS = 10.0
 """A cluster answers within this time."""
+SETTINGS = b"\x04"
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + SETTINGS + bytes(5)
+"""How a connection in HTTP/2 begins: a preface, and settings, here none."""
 
 
 class RayWorkers(Crew):
@@ -136,18 +139,34 @@ class RayCluster:
 
 
 def _knock(address: str) -> None:
-    """Makes sure that somebody is there: Ray itself would try for minutes.
+    """Makes sure that somebody is there who speaks as Ray does: Ray itself would try for minutes.
 
     Raises:
-        WorkerError: nobody is.
+        WorkerError: nobody is, or somebody else.
     """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
         raise WorkerError(f"the address of a cluster is auto or HOST:PORT, not {address}")
     try:
-        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+        with socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS) as line:
+            answer = b"" if _is_encrypted() else _greeted(line)
     except (OSError, OverflowError) as error:
         raise WorkerError(f"there is no Ray cluster at {address}: {error}") from None
+    if answer[3:4] != SETTINGS and not _is_encrypted():
+        raise WorkerError(f"what listens at {address} is not a Ray cluster")
+
+
+def _is_encrypted() -> bool:
+    return os.environ.get("RAY_USE_TLS", "0") not in ("0", "")
+
+
+def _greeted(line: socket.socket) -> bytes:
+    """How somebody answers to a greeting in HTTP/2, which Ray speaks: with settings, or with nothing."""
+    line.sendall(GREETING)
+    try:
+        return line.recv(9)
+    except OSError:
+        return b""
 
 
 class RayHand:
