@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import arz
-from arz import Memory, Program, machine
+from arz import Batch, Memory, Program, machine
 from arz.cli import main
-from arz.explain.ablation import ablate, smallest
+from arz.explain.ablation import BLOCK, ablate, smallest
 from arz.explain.diagram import diagram
 from arz.explain.flow import LAST_ACTION, OBSERVATION, flow
 from arz.explain.linear import _Reader, read
@@ -426,6 +426,31 @@ def test_the_smallest_program_is_nearly_as_good() -> None:
     assert smallest(program, arz.Cartpole(), tolerance=1.0, episodes=5).program.lines() == []
 
 
+def test_the_search_for_the_smallest_ends_though_a_line_left_out_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a CADF returns is written in it, if only by a copy to itself: so this line cannot go."""
+    program = parsed_cartpole(
+        "    s0 = dot(obs, v2)\n    if s7 < s8: action, _, _ = f0(s7, s8, s0, _, _, _, _, _)\n",
+        start="    s8 = 1.0\n",
+        cadfs="def f0(s0, s1, s2, s3, v0, v1, i0, i1):\n    s2 = s2 * 1.0\n    return s2, v0, i0\n",
+    )
+    asked: list[int] = []
+
+    def counted(*words: Any, **options: Any) -> Any:
+        asked.append(len(asked))
+        assert len(asked) < 20, "it goes on for ever"
+        return arz.evaluate(*words, **options)
+
+    monkeypatch.setattr("arz.explain.ablation.evaluate", counted)
+    told: list[tuple[float, str]] = []
+    found = smallest(program, arz.Cartpole(), episodes=5, show=lambda share, text: told.append((share, text)))
+    assert found.removed == 0
+    assert found.program.lines(1)
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
+    assert told[0][1].startswith("3 lines left: ")
+
+
 # ---- an episode from inside ----
 
 
@@ -582,6 +607,34 @@ def test_the_commands_speak_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["trace", str(ROOT / "examples" / "paper_quadruped.arz"), *leg]) == 0
     assert json.loads(capsys.readouterr().out)["changes"] == [{"name": "FR breaks", "first": 20, "last": 20}]
     assert (tmp_path / "t" / "calls.png").exists()
+
+
+def test_ctrl_c_ends_an_ablation_with_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*words: Any, **options: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("arz.explain.ablation.evaluate", interrupted)
+    assert main(["ablate", str(PAPER), "--episodes", "2", "--json", "--output", str(tmp_path / "a")]) == 130
+    assert capsys.readouterr() == ("", "arz: interrupted\n")
+    assert not (tmp_path / "a").exists()
+
+
+def test_programs_are_ablated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that Ctrl-C is heard and progress shown, however many lines there are."""
+    sizes: list[int] = []
+
+    def counted(policies: Any, *words: Any, **options: Any) -> Any:
+        sizes.append(len(policies) if isinstance(policies, Batch) else 1)
+        return arz.evaluate(policies, *words, **options)
+
+    monkeypatch.setattr("arz.explain.ablation.evaluate", counted)
+    told: list[float] = []
+    ablate(Program.load(PAPER), arz.Cartpole(), episodes=2, show=lambda share, text: told.append(share))
+    assert max(sizes) == BLOCK
+    assert told == sorted(told)
+    assert told[-1] == 1.0
 
 
 def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

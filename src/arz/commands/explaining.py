@@ -149,12 +149,11 @@ def ablate(options: argparse.Namespace) -> None:
     task = own_task(options, base)
     folder = _folder(options, "ablate")
     how: dict[str, Any] = {"episodes": options.episodes, "threads": options.threads}
-    found = ablated(program, task, **how)
-
-    def say(lines: int, score: float) -> None:
-        terminal.note(f"{lines} lines left: {score:.1f}", options.json)
-
-    smaller = smallest(program, task, tolerance=options.tolerance, on_round=say, **how)
+    with terminal.bar(options.json) as show:
+        found = ablated(program, task, show=lambda share, text: show(share / 2, text), **how)
+        smaller = smallest(
+            program, task, tolerance=options.tolerance, show=lambda share, text: show((1 + share) / 2, text), **how
+        )
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         title = f"{options.source}: {task.name}, {options.episodes} test episodes"
