@@ -12,9 +12,10 @@ DOORS: dict[str, set[str]] = {
     "streams": {"elementary", "native"},
     "names": set(),
     "tokens": set(),
+    "files": {"tokens"},
     "program": {"ops", "native", "text", "parser"},  # the last two inside methods: a program prints and loads itself
     "text": {"ops", "program"},
-    "parser": {"names", "ops", "program", "text", "tokens"},
+    "parser": {"files", "names", "ops", "program", "text", "tokens"},
     "elementary": set(),
     "machine": {"elementary", "ops", "program", "streams"},
     "interpreter": {"native", "program", "streams", "text"},
@@ -22,8 +23,8 @@ DOORS: dict[str, set[str]] = {
     "complexity": {"network", "program", "simplify"},
     "vary": {"names", "native", "ops", "program", "streams"},
     "listing": {"ops", "program", "text"},
-    "network": {"native"},
-    "policy": {"interpreter", "network", "parser", "program", "streams"},
+    "network": {"files", "native"},
+    "policy": {"files", "interpreter", "network", "parser", "program", "streams"},
     # tasks -> evaluate
     "tasks.__init__": set(),
     "tasks.status": set(),
