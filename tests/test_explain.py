@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import arz
-from arz import Batch, Memory, Program, machine
+from arz import Batch, Memory, Program, Variation, machine
 from arz.cli import main
 from arz.explain.ablation import BLOCK, ablate, smallest
 from arz.explain.diagram import diagram
-from arz.explain.flow import LAST_ACTION, OBSERVATION, flow
+from arz.explain.flow import LAST_ACTION, OBSERVATION, Flow, Line, flow, reached_bits
 from arz.explain.linear import _Reader, read
 from arz.explain.traces import look_inside, period_of
 from arz.explain.words import sentences
 from arz.network import Architecture, Network
 from arz.watch import watch
-from tests.support import random_batch, same_bits, tame_observations, with_blanks
+from tests.support import long_programs, random_batch, same_bits, tame_observations, with_blanks
 
 ROOT = Path(__file__).parent.parent
 PAPER = ROOT / "examples" / "paper_cartpole.arz"
@@ -91,6 +91,79 @@ def test_lines_that_do_not_depend_on_the_observation_write_the_same_whatever_is_
         if not found.depends(OBSERVATION):
             assert same_bits(traces[0].actions, traces[1].actions)
     assert blind > 50
+
+
+def naive_closure(found: Flow, over_time: bool) -> dict[tuple[int, int], frozenset[str]]:
+    """All that lines depend on, by asking again until nothing changes."""
+    sources = {place: line.sources for place, line in found.by_place.items()}
+    before = {place: line.uses | line.conditions for place, line in found.by_place.items()}
+    if over_time:
+        before = {place: used | found.by_place[place].carries for place, used in before.items()}
+    while True:
+        after = {place: own.union(*(sources[used] for used in before[place])) for place, own in sources.items()}
+        if after == sources:
+            return sources
+        sources = after
+
+
+def naive_condition_sources(found: Flow, call: Line) -> frozenset[str]:
+    """By looking back from a call."""
+    code = found.program.lines()
+    compared = {("s", int(value)) for value in code[call.number].inputs[1:3]}
+    sources: frozenset[str] = frozenset()
+    for register in compared if len(compared) > 1 else ():
+        for number in reversed(range(call.number)):
+            if register in code[number].outputs:
+                sources |= found.within[0, number]
+                if not code[number].op.is_call:
+                    break
+    return sources
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_lines_depend_on_is_what_asking_again_and_again_finds(seed: int) -> None:
+    memory = Memory(2, 1 + seed % 3, scalars=5, vectors=5, matrices=1, indices=2, stateful=seed % 4 != 3)
+    weights = {"call": 20.0, "vector_set_element": 5.0, "vector_set_at": 5.0}
+    for number, program in enumerate(random_batch(memory, 40, seed, Variation(op_weights=weights)).unpack()):
+        found = flow(with_blanks(program, number) if number % 2 else program)
+        assert found.within == naive_closure(found, over_time=False)
+        assert found.over_time == naive_closure(found, over_time=True)
+        assert [found.condition_sources(call) for call in found.calls] == [
+            naive_condition_sources(found, call) for call in found.calls
+        ]
+        count = sum(len(line.uses) + len(line.carries) + len(line.conditions) for line in found.lines)
+        assert count <= found.most_uses
+
+
+@pytest.mark.parametrize("kind", long_programs(0))
+def test_the_flow_of_a_long_program_is_a_graph_as_long(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def counted(edges: list[list[int]], own: list[int]) -> list[int]:
+        sizes.append(sum(map(len, edges)) + len(edges))
+        return reached_bits(edges, own)
+
+    monkeypatch.setattr("arz.explain.flow.reached_bits", counted)
+    for size in (200, 1600):
+        sizes.clear()
+        found = flow(Program.parse(long_programs(size)[kind]))
+        assert len(found.listing()) > size
+        assert len(found.over_time) == len(found.lines)
+        assert all(isinstance(found.condition_sources(call), frozenset) for call in found.calls)
+        assert len(sizes) == 2
+        assert sum(sizes) < 60 * size
+
+
+def test_arcs_and_uses_that_are_too_many_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = long_programs(3000)["functions"]
+    found = flow(Program.parse(text))
+    assert found.most_uses > 2_000_000
+    picture = diagram(found, "many")
+    assert "the arcs between lines are left out" in picture
+    assert "<path d=" not in picture.split("</defs>")[1]
+    (tmp_path / "p.arz").write_text(text)
+    assert main(["explain", str(tmp_path / "p.arz"), "--json"]) == 2
+    assert "without --json they are left out" in capsys.readouterr().err
 
 
 def test_the_diagram_is_an_svg_with_every_line() -> None:

@@ -44,6 +44,8 @@ NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "th
 """What the entries of an observation are."""
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
+MOST_USES = 1_000_000
+"""Uses of results by other lines, of a program that is written as JSON."""
 KERNEL_STEPS = 60
 UNWATCHED = (
     "it is not linear everywhere, and its environment is not known here (for a file: --env), or is made in a way that "
@@ -257,6 +259,8 @@ def _page(
 
 
 def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[str, Any]:
+    if found.most_uses > MOST_USES:
+        raise ValueError(f"there are more than {MOST_USES} uses of results to list: without --json they are left out")
     lines = [
         {
             "function": line.function,
