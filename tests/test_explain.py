@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -708,6 +709,30 @@ def test_programs_are_ablated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     assert max(sizes) == BLOCK
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+def test_show_and_explain_count_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Dead code does not count, constants do, though the listing has them folded."""
+    path = tmp_path / "p.arz"
+    path.write_text(
+        f"{HEAD}def StartEpisode():\n    s4 = 0.5\n    s5 = 0.25\ndef GetAction(obs, action):\n"
+        "    s0 = sum(obs)\n    s6 = sin(s0)\n    s1 = s4 + s5\n    action = s0 * s1\n"
+    )
+    assert main(["show", str(path), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["complexity"]
+    assert (shown["lines"], shown["parameters"], shown["flops"]) == (3, 2, 4)
+    assert main(["explain", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["costs"][0] == {"name": "this program", "parameters": 2, "flops": 4}
+    assert found["summary"][0].startswith(
+        "It has 3 lines (2 as listed, with constants folded), 2 parameters and takes 4 FLOPs per step; "
+    )
+    assert main(["show", str(path)]) == 0
+    assert "# Cost without dead code: 3 lines, 2 parameters" in capsys.readouterr().out
+    assert main(["explain", str(path), "--output", str(tmp_path / "page")]) == 0
+    table = capsys.readouterr().out
+    assert re.search(r"this program\W+2\W+4\W", table)
+    assert "| this program | 2 | 4 |" in (tmp_path / "page" / "explain.md").read_text()
 
 
 def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

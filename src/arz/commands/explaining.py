@@ -44,6 +44,8 @@ NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "th
 """What the entries of an observation are."""
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
+Costs = list[tuple[str, int, int]]
+"""As `words.costs` has them."""
 MOST_USES = 1_000_000
 """Uses of results by other lines, of a program that is written as JSON."""
 KERNEL_STEPS = 60
@@ -63,7 +65,8 @@ def explain(options: argparse.Namespace) -> None:
     found = flow(simple)
     watched = without_foreign_code(options, task)
     reading, why = _reading(simple, watched, options.episode)
-    said = words.sentences(found, reading, why, _where(watched, options.episode))
+    said = words.sentences(found, reading, why, _where(watched, options.episode), program)
+    costs = words.costs(program)
     names = _names(task)
     title = f"{options.source}: how its numbers flow"
     if folder is not None:
@@ -74,13 +77,13 @@ def explain(options: argparse.Namespace) -> None:
             kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
             figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
             figures.save(figure, folder / "kernel.png")
-        _write(folder, "explain.md", _page(options.source, found, reading, said, names, folder))
+        _write(folder, "explain.md", _page(options.source, found, reading, said, costs, names, folder))
     if options.json:
-        print_json(_everything(found, reading, said))
+        print_json(_everything(found, reading, said, costs))
         return
     print(f"# {options.source}, for reading. {Guarantee.EXACT}\n")
     print(found.listing())
-    rows = [[name, str(parameters), str(flops)] for name, parameters, flops in words.costs(simple)]
+    rows = [[name, str(parameters), str(flops)] for name, parameters, flops in costs]
     terminal.console().print(terminal.table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",)))
     print("\n".join(f"- {sentence}" for sentence in said))
     if folder is not None:
@@ -240,9 +243,15 @@ def _is_shown(reading: Reading | None) -> bool:
 
 
 def _page(
-    source: str, found: Flow, reading: Reading | None, said: list[str], names: tuple[str, ...] | None, folder: Path
+    source: str,
+    found: Flow,
+    reading: Reading | None,
+    said: list[str],
+    costs: Costs,
+    names: tuple[str, ...] | None,
+    folder: Path,
 ) -> str:
-    rows = "".join(f"| {name} | {parameters} | {flops} |\n" for name, parameters, flops in words.costs(found.program))
+    rows = "".join(f"| {name} | {parameters} | {flops} |\n" for name, parameters, flops in costs)
     parts = [
         f"# {source}\n",
         "\n".join(f"- {sentence}" for sentence in said) + "\n",
@@ -258,7 +267,7 @@ def _page(
     return "\n".join(parts)
 
 
-def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[str, Any]:
+def _everything(found: Flow, reading: Reading | None, said: list[str], costs: Costs) -> dict[str, Any]:
     if found.most_uses > MOST_USES:
         raise ValueError(f"there are more than {MOST_USES} uses of results to list: without --json they are left out")
     lines = [
@@ -279,9 +288,7 @@ def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[s
         "remembered": found.remembered,
         "summary": said,
     }
-    about["costs"] = [
-        dict(zip(("name", "parameters", "flops"), row, strict=True)) for row in words.costs(found.program)
-    ]
+    about["costs"] = [dict(zip(("name", "parameters", "flops"), row, strict=True)) for row in costs]
     if reading is not None:
         matrices = {name: getattr(reading, name).tolist() for name in ("U", "P", "A", "W", "z", "c", "start")}
         values = [[value.real, value.imag] for value in reading.eigenvalues.tolist()]
