@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arz import Guarantee, Memory, Program, Variation, effective, elementary, execute_batch, machine, readable, simplify
 from arz.program import Batch, Instruction
-from arz.simplify import live_lines
+from arz.simplify import live_lines, rounded
 from arz.text import ARGUMENTS
 from tests.support import (
     blank_batch,
@@ -294,6 +294,32 @@ def test_zeros_fold_in_functions_too_but_say_what_is_returned() -> None:
     assert text.split("\n")[1:5] == ["    s5 = s4 + s2", "    s6 = s5 * 0.0", "    v2 = 0", "    return s6, v2, i0"]
     seen = tame_observations(subject.memory, steps=6, lanes=3)
     assert same_bits(machine.execute(simplified, seen), machine.execute(subject, seen))
+
+
+def test_rounding_changes_constants_and_start_values_alone() -> None:
+    subject = program(
+        "    s5 = s4 * 0.123456\n    v2[1] = -1234.5\n    action = uniform(1e-9, 2.55e300, stream=3)\n",
+        CADF.format(0) + "    s5 = 0.0099951\n",
+        "    s4 = 0.6666666666\n    v3 = [-0.0, 1.7976931348623157e308]\n",
+    )
+    text = str(rounded(subject, 2))
+    assert text == str(subject).replace("0.123456", "0.12").replace("-1234.5", "-1200.0").replace(
+        "2.55e+300", "2.5e+300"
+    ).replace("0.0099951", "0.01").replace("0.6666666666", "0.67")
+    assert rounded(subject, 17) == subject
+    for digits in (0, 18, -1):
+        with pytest.raises(ValueError, match="1 to 17 digits"):
+            rounded(subject, digits)
+
+
+@examples(100)
+@given(subject=programs(), digits=st.integers(1, 16))
+def test_rounded_numbers_are_short_and_near(subject: Program, digits: int) -> None:
+    found = rounded(subject, digits)
+    assert rounded(found, digits) == found
+    assert np.allclose(found.image, subject.image, rtol=0.51 * 10.0 ** (1 - digits), atol=0)
+    assert [line.op for line in found.lines()] == [line.op for line in subject.lines()]
+    assert [line.args for line in found.lines()] == [line.args for line in subject.lines()]
 
 
 # ---- how much work it is, whatever the program ----

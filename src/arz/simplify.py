@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arz.machine import Registers, Value, apply
 from arz.native import core
@@ -24,6 +25,8 @@ from arz.ops import CALL_ARGUMENTS, OP, OPS
 from arz.program import NONE, Batch, Instruction, Memory, Program
 
 Register = tuple[str, int]
+MOST_DIGITS = 17
+"""With so many every number is itself."""
 MOST_WORK = 10_000_000
 """So many operations on numbers, at most, go into folding a program: what would take more stays as it is."""
 
@@ -100,6 +103,26 @@ def with_own_names(program: Program) -> Program:
     """The readable form; the program itself, with the names that it has, where no line goes or changes."""
     simple = readable(program)
     return simple.program if simple.removed or simple.folded else program
+
+
+def rounded(program: Program, digits: int) -> Program:
+    """The program with its constants and start values rounded to so many significant digits: its actions differ.
+
+    Raises:
+        ValueError: there are fewer than 1 or more than 17.
+    """
+    if not 1 <= digits <= MOST_DIGITS:
+        raise ValueError(f"a number is rounded to 1 to {MOST_DIGITS} digits, not {digits}")
+    functions = [code.copy() for code in program.functions]
+    for code in functions:
+        code["constants"] = _rounded(code["constants"], digits)
+    return Program(program.memory, tuple(functions), _rounded(program.image, digits))
+
+
+def _rounded(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    """Each as its text with so many digits; the largest numbers, which would become infinite, stay."""
+    found = np.array([float(f"{value:.{digits - 1}e}") for value in values.ravel().tolist()]).reshape(values.shape)
+    return np.where(np.isfinite(found), found, values)
 
 
 # ---- constant folding ----
