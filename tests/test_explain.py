@@ -735,6 +735,64 @@ def test_show_and_explain_count_the_same(tmp_path: Path, capsys: pytest.CaptureF
     assert "| this program | 2 | 4 |" in (tmp_path / "page" / "explain.md").read_text()
 
 
+ROUGH = "memory(observations=4, actions=1)\ndef StartEpisode():\n    v2 = [0.123456, 6.54321, 0.4, 1.0]\n"
+STRANGE = ROUGH.replace("observations=4", "observations=3").replace(", 1.0]", "]")
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_digits_are_rounded_and_what_that_costs_is_scored(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.arz"
+    path.write_text(ROUGH + "def GetAction(obs, action):\n    action = dot(v2, obs)\n")
+    scores = [
+        float(arz.evaluate(each, arz.Cartpole(), arz.fresh_episodes(100)).mean[0])
+        for each in (Program.load(path), arz.simplify.rounded(Program.load(path), 1))
+    ]
+    assert abs(scores[1] - scores[0]) > 0.1
+    assert main([command, str(path), "--digits", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "= [0.1, 7.0, 0.4, 1.0]" in printed
+    said = f"{scores[1]:.1f} over 100 test episodes (all, continuous); as it is: {scores[0]:.1f}."
+    assert f"Rounded to 1 significant digit: {said}" in printed
+    assert (command == "show") == ("0.123456" in printed)  # which also prints the program as it is
+    assert main([command, str(path), "--digits", "3", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "0.123456" in told["program"]
+    assert "[0.123, 6.54, 0.4, 1.0]" in told["rounded"]["program"]
+    assert told["rounded"]["exact score"] == pytest.approx(scores[0])
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_where_no_task_is_known_rounding_is_not_checked(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.arz"
+    path.write_text(STRANGE + "def GetAction(obs, action):\n    action = dot(v2, obs)\n")
+    assert main([command, str(path), "--digits", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "= [0.12, 6.5, 0.4]" in printed
+    assert "what that costs was not checked" in printed
+    assert "equal bit for bit" not in printed
+    assert main([command, str(path), "--digits", "0"]) == 2
+    assert "1 to 17 digits, not 0" in capsys.readouterr().err
+
+
+def test_the_page_says_that_it_is_rounded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(PAPER), "--digits", "1", "--output", f"{tmp_path}/e"]) == 0
+    page = (tmp_path / "e" / "explain.md").read_text()
+    assert "Rounded to 1 significant digit: " in page
+    assert "s4 = -0.5\n" in page
+    assert "| s2 | 0 | 0.082 | -0.594 |" in page  # the filter is that of the program as it is
+
+
+def test_digits_are_not_for_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shape = Architecture("mlp", 4, 1, (2,))
+    (tmp_path / "net.arz").write_text(str(Network(shape, np.zeros(shape.size))))
+    assert main(["show", str(tmp_path / "net.arz"), "--digits", "2"]) == 2
+    assert "--digits is for programs" in capsys.readouterr().err
+
+
 def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     arz.evolve(arz.preset("cartpole", budget="4000", steps=100), folder=folder).close()

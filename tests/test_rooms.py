@@ -256,6 +256,7 @@ DOORS: dict[str, set[str]] = {
     | {"terminal"},
     "commands.looking": {
         "commands.common",
+        "commands.rounding",
         "complexity",
         "evaluate",
         "listing",
@@ -267,9 +268,18 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"simplify", "terminal"},
-    "commands.explaining": {"analysis", "analysis.film", "commands.common", "evaluate", "explain", "explain.ablation"}
+    "commands.explaining": {
+        "analysis",
+        "analysis.film",
+        "commands.common",
+        "commands.rounding",
+        "evaluate",
+        "explain",
+        "explain.ablation",
+    }
     | {"explain.diagram", "explain.flow", "explain.linear", "explain.traces", "network", "program", "runs.store"}
     | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "watch"},
+    "commands.rounding": {"commands.common", "evaluate", "program", "simplify"},
     "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
     | {"network", "program", "tasks.any_environment", "watch"},
     "commands.trying": {

@@ -24,6 +24,7 @@ from arz.commands.common import (
     print_json,
     without_foreign_code,
 )
+from arz.commands.rounding import Rounding, rounding
 from arz.evaluate import fresh_episodes
 from arz.explain import words
 from arz.explain.ablation import Ablation, Smaller, smallest
@@ -67,22 +68,25 @@ def explain(options: argparse.Namespace) -> None:
     reading, why = _reading(simple, watched, options.episode)
     said = words.sentences(found, reading, why, _where(watched, options.episode), program)
     costs = words.costs(program)
+    rough = rounding(simple, options.digits, watched)
+    listed = flow(rough.program) if rough is not None else found
     names = _names(task)
     title = f"{options.source}: how its numbers flow"
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder, "flow.svg", diagram(found, title))
+        _write(folder, "flow.svg", diagram(listed, title))
         (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
             kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
             figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
             figures.save(figure, folder / "kernel.png")
-        _write(folder, "explain.md", _page(options.source, found, reading, said, costs, names, folder))
+        _write(folder, "explain.md", _page(options.source, listed, reading, said, costs, names, folder, rough))
     if options.json:
-        print_json(_everything(found, reading, said, costs))
+        rough_too = {} if rough is None else {"rounded": rough.about}
+        print_json(_everything(found, reading, said, costs) | rough_too)
         return
-    print(f"# {options.source}, for reading. {Guarantee.EXACT}\n")
-    print(found.listing())
+    print(f"# {options.source}, for reading. {rough or Guarantee.EXACT}\n")
+    print(listed.listing())
     rows = [[name, str(parameters), str(flops)] for name, parameters, flops in costs]
     terminal.console().print(terminal.table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",)))
     print("\n".join(f"- {sentence}" for sentence in said))
@@ -250,12 +254,14 @@ def _page(
     costs: Costs,
     names: tuple[str, ...] | None,
     folder: Path,
+    rough: Rounding | None,
 ) -> str:
     rows = "".join(f"| {name} | {parameters} | {flops} |\n" for name, parameters, flops in costs)
     parts = [
         f"# {source}\n",
         "\n".join(f"- {sentence}" for sentence in said) + "\n",
-        "## The program\n\nIn its readable form. Behind each line stands what it depends on within a step.\n",
+        "## The program\n\nIn its readable form. Behind each line stands what it depends on within a step."
+        f"{f' {rough}' if rough is not None else ''}\n",
         f"```\n{found.listing()}```\n",
         "![How its numbers flow](flow.svg)\n",
         f"## Cost\n\n| | parameters | FLOPs per step |\n|---|---:|---:|\n{rows}",
