@@ -14,6 +14,7 @@ import pytest
 
 import arz
 from arz import Batch, Memory, Program, Variation, machine
+from arz.analysis.figures import new_figure
 from arz.cli import main
 from arz.explain.ablation import BLOCK, ablate, smallest
 from arz.explain.diagram import diagram
@@ -791,6 +792,40 @@ def test_digits_are_not_for_networks(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "net.arz").write_text(str(Network(shape, np.zeros(shape.size))))
     assert main(["show", str(tmp_path / "net.arz"), "--digits", "2"]) == 2
     assert "--digits is for programs" in capsys.readouterr().err
+
+
+NASTY = "p\n# <b>`x`</b> [a](b) *c* \x1b[2J\u202e $\\frac$ & | ~ ]]> \"'\udcff.arz"
+
+
+def test_a_nasty_name_breaks_no_page_picture_table_or_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(NASTY).parent.mkdir()
+    Path(NASTY).write_text(PAPER.read_text())
+    drawn: list[str] = []
+
+    def noted(height: float, title: str) -> Any:
+        drawn.append(title)
+        return new_figure(height, title)
+
+    monkeypatch.setattr("arz.analysis.inside.new_figure", noted)
+    for command in ("explain", "trace", "ablate"):
+        more = ["--episodes", "2"] if command == "ablate" else []
+        assert main([command, NASTY, *more, "--output", command]) == 0
+        printed = capsys.readouterr()
+        assert all(letter.isprintable() or letter == "\n" for letter in printed.out + printed.err)
+    page = Path("explain/explain.md").read_text()
+    assert page.startswith("# p\ufffd\\# \\<b\\>\\`x\\`\\</b\\> \\[a\\](b) \\*c\\* ")
+    assert page.split("\n")[1] == ""
+    picture = ElementTree.fromstring(Path("explain/flow.svg").read_text())
+    assert "<b>`x`</b>" in "".join(picture.itertext())
+    assert not picture.findall(".//{*}b")
+    assert drawn
+    assert all(letter.isprintable() or letter == "\n" for title in drawn for letter in title)
+    for table in ("trace/trace.csv", "trace/periods.csv", "ablate/ablation.csv"):
+        rows = list(csv.reader(Path(table).read_text().splitlines()))
+        assert {len(row) for row in rows} == {len(rows[0])}
 
 
 def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

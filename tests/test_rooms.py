@@ -65,7 +65,7 @@ DOORS: dict[str, set[str]] = {
     "export.c": {"elementary", "export.formulas", "export.parts", "ops", "program", "streams"},
     "explain.__init__": set(),
     "explain.flow": {"ops", "program", "text"},
-    "explain.diagram": {"explain.flow"},
+    "explain.diagram": {"explain.flow", "tokens"},
     "explain.dual": {"elementary", "ops", "program"},
     "explain.linear": {"explain.dual", "interpreter", "ops", "program", "text"},
     "explain.ablation": {
@@ -278,10 +278,10 @@ DOORS: dict[str, set[str]] = {
         "explain.ablation",
     }
     | {"explain.diagram", "explain.flow", "explain.linear", "explain.traces", "network", "program", "runs.store"}
-    | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "watch"},
+    | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "tokens", "watch"},
     "commands.rounding": {"commands.common", "evaluate", "program", "simplify"},
     "commands.exporting": {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
-    | {"network", "program", "tasks.any_environment", "watch"},
+    | {"network", "program", "tasks.any_environment", "tokens", "watch"},
     "commands.trying": {
         "watch",
         "tasks.any_environment",

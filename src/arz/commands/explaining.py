@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from arz.runs.store import is_run
 from arz.simplify import Guarantee, with_own_names
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import STATE, Quadruped
+from arz.tokens import printable
 from arz.watch import Watched, watch
 
 NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "theta_dot"), Quadruped: tuple(STATE)}
@@ -70,28 +72,29 @@ def explain(options: argparse.Namespace) -> None:
     costs = words.costs(program)
     rough = rounding(simple, options.digits, watched)
     listed = flow(rough.program) if rough is not None else found
-    names = _names(task)
-    title = f"{options.source}: how its numbers flow"
+    names, name = _names(task), printable(options.source)
+    title = f"{name}: how its numbers flow"
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder, "flow.svg", diagram(listed, title))
         (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
             kernel, labels = reading.closed.kernel(KERNEL_STEPS), names or reading.inputs[: reading.observed]
-            figure = inside.kernel_figure(kernel, labels, f"{options.source}: how what it sees counts later")
+            figure = inside.kernel_figure(kernel, labels, f"{name}: how what it sees counts later")
             figures.save(figure, folder / "kernel.png")
-        _write(folder, "explain.md", _page(options.source, listed, reading, said, costs, names, folder, rough))
+        _write(folder, "explain.md", _page(name, listed, reading, said, costs, names, folder, rough))
     if options.json:
         rough_too = {} if rough is None else {"rounded": rough.about}
         print_json(_everything(found, reading, said, costs) | rough_too)
         return
-    print(f"# {options.source}, for reading. {rough or Guarantee.EXACT}\n")
+    print(f"# {name}, for reading. {rough or Guarantee.EXACT}\n")
     print(listed.listing())
     rows = [[name, str(parameters), str(flops)] for name, parameters, flops in costs]
     terminal.console().print(terminal.table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",)))
     print("\n".join(f"- {sentence}" for sentence in said))
     if folder is not None:
-        print(f"Page: {folder / 'explain.md'}. Picture of the flow: {folder / 'flow.svg'}.")
+        where = printable(str(folder))
+        print(f"Page: {where}/explain.md. Picture of the flow: {where}/flow.svg.")
 
 
 def trace(options: argparse.Namespace) -> None:
@@ -110,7 +113,7 @@ def trace(options: argparse.Namespace) -> None:
     if isinstance(seen, InsideProgram):
         tables["program.arz"] = str(seen.program)
     folder.mkdir(parents=True, exist_ok=True)
-    title = f"{options.source}: {task.name}, test episode {options.episode}"
+    title = printable(f"{options.source}: {task.name}, test episode {options.episode}")
     held = "registers" if isinstance(seen, InsideProgram) else "units"
     drawn = {"actions": inside.actions_figure}
     if inside.varying(seen):
@@ -143,7 +146,7 @@ def trace(options: argparse.Namespace) -> None:
     if seen.observing:
         count = int(seen.states.max()) + 1
         print(f"Conditions that look at the observation: {len(seen.observing)}, in {count} combinations.")
-    print(f"Figures ({', '.join(drawn)}), trace.csv and periods.csv: {folder}")
+    print(f"Figures ({', '.join(drawn)}), trace.csv and periods.csv: {printable(str(folder))}")
 
 
 def ablate(options: argparse.Namespace) -> None:
@@ -165,7 +168,7 @@ def ablate(options: argparse.Namespace) -> None:
         )
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        title = f"{options.source}: {task.name}, {options.episodes} test episodes"
+        title = printable(f"{options.source}: {task.name}, {options.episodes} test episodes")
         figures.save(inside.ablation_figure(found, title), folder / "ablation.png")
         _write(folder, "ablation.csv", _ablation_table(found))
         _write(folder, "smallest.arz", str(smaller.program))
@@ -176,7 +179,7 @@ def ablate(options: argparse.Namespace) -> None:
         return
     _print_ablation(found, smaller, options)
     if folder is not None:
-        print(f"ablation.png, ablation.csv and smallest.arz: {folder}")
+        print(f"ablation.png, ablation.csv and smallest.arz: {printable(str(folder))}")
 
 
 # ---- what they share ----
@@ -184,7 +187,7 @@ def ablate(options: argparse.Namespace) -> None:
 
 def _program(source: str, policy: Program | Network) -> Program:
     if isinstance(policy, Network):
-        raise ValueError(f"{source} is a network, whose parts say nothing: arz show and arz trace take it")
+        raise ValueError(f"{printable(source)} is a network, whose parts say nothing: arz show and arz trace take it")
     return policy
 
 
@@ -193,7 +196,9 @@ def _folder(options: argparse.Namespace, name: str) -> Path | None:
     if options.output:
         folder = Path(options.output)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ValueError(f"{folder} exists already, and nothing is overwritten: choose another name")
+            raise ValueError(
+                f"{printable(str(folder))} exists already, and nothing is overwritten: choose another name"
+            )
     elif is_run(options.source):
         folder = Path(options.source) / name
     else:
@@ -236,7 +241,8 @@ def _reading(program: Program, task: Known | None, episode: int) -> tuple[Readin
 
 def _where(task: Known | None, episode: int) -> str:
     """The episode that was looked at."""
-    return f"test episode {episode} of {'cartpole, ' if isinstance(task, Cartpole) else ''}{task.name if task else ''}"
+    kind = "cartpole, " if isinstance(task, Cartpole) else ""
+    return f"test episode {episode} of {kind}{printable(task.name) if task else ''}"
 
 
 def _is_shown(reading: Reading | None) -> bool:
@@ -258,7 +264,7 @@ def _page(
 ) -> str:
     rows = "".join(f"| {name} | {parameters} | {flops} |\n" for name, parameters, flops in costs)
     parts = [
-        f"# {source}\n",
+        f"# {_markdown(source)}\n",
         "\n".join(f"- {sentence}" for sentence in said) + "\n",
         "## The program\n\nIn its readable form. Behind each line stands what it depends on within a step."
         f"{f' {rough}' if rough is not None else ''}\n",
@@ -271,6 +277,11 @@ def _page(
         parts += [f"## As a linear filter ({kind})\n", words.matrices(reading, names), words.sum_form(reading, names)]
         parts.append("![How what it sees counts later](kernel.png)\n" if (folder / "kernel.png").exists() else "")
     return "\n".join(parts)
+
+
+def _markdown(text: str) -> str:
+    """A text that says in Markdown what it says, whatever letters it has: no code, links or tags."""
+    return re.sub(r"([\\`*\[\]<>&|!~$#])", r"\\\1", text)
 
 
 def _everything(found: Flow, reading: Reading | None, said: list[str], costs: Costs) -> dict[str, Any]:
@@ -362,7 +373,7 @@ def _print_ablation(found: Ablation, smaller: Smaller, options: argparse.Namespa
         for part in found.parts
     ]
     columns = ["part", "what", "score without it", "lasted to the end", "worth"]
-    title = f"{options.source}: {found.score:.1f} over {found.episodes} test episodes, as it is"
+    title = f"{printable(options.source)}: {found.score:.1f} over {found.episodes} test episodes, as it is"
     terminal.console().print(terminal.table(title, columns, rows, text=("part", "what")))
     print(
         f"\nThe smallest program within {options.tolerance:.0%} that leaving out lines one by one gave: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from arz.export.python import to_python
 from arz.network import Network
 from arz.program import Program
 from arz.tasks.any_environment import AnyEnvironment
+from arz.tokens import printable
 from arz.watch import watch
 
 EXPORTERS = dict(zip(LANGUAGES, (to_python, to_c), strict=True))
@@ -27,7 +29,7 @@ def export(options: argparse.Namespace) -> None:
     refuse_existing(options.output)
     policy, task = policy_and_task(options)
     if isinstance(policy, Network):
-        raise ValueError(f"{options.source} is a network, and only programs can be exported")
+        raise ValueError(f"{printable(options.source)} is a network, and only programs can be exported")
     known = without_foreign_code(options, task)
     text = EXPORTERS[options.to](policy, name=options.name, observations=_seen(policy, known), taken=_taken(known))
     if not options.output:
@@ -35,11 +37,12 @@ def export(options: argparse.Namespace) -> None:
         return
     with Path(options.output).open("x", encoding="utf-8") as file:
         file.write(text)
-    check = f"python {options.output}"
+    where = shlex.quote(printable(options.output))
+    check = f"python {where}"
     if options.to == "c":
         flags = f"-std=c99 -ffp-contract=off -D{options.name.upper()}_MAIN"
-        check = f"cc {flags} -x c {options.output} -lm -o check && ./check"
-    print(f"Written: {options.output}. Check it: {check}")
+        check = f"cc {flags} -x c {where} -lm -o check && ./check"
+    print(f"Written: {printable(options.output)}. Check it: {check}")
 
 
 def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:

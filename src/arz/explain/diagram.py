@@ -9,6 +9,7 @@ import math
 from html import escape
 
 from arz.explain.flow import LAST_ACTION, OBSERVATION, RANDOM, Flow, Line
+from arz.tokens import printable
 
 COLOURS = {
     "observation": "#0072b2",
@@ -55,7 +56,7 @@ def diagram(flow: Flow, title: str) -> str:
     height = top + ROW * len(rows) + 16
     widest = max(len(title) * 9.2, max((len(text) for _, text in legend), default=0) * LETTER + 30)
     total = max(start + width + reach["right"] + 3 * GAP, widest + 2 * GAP)
-    parts = [f'<text x="{GAP}" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
+    parts = [f'<text x="{GAP}" y="24" font-size="15" font-weight="bold">{escape(printable(title))}</text>']
     parts += [
         f'<text x="{GAP}" y="{44 + 16 * n}" fill="{COLOURS[name]}">■ {text}</text>'
         for n, (name, text) in enumerate(legend)

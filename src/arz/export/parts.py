@@ -59,11 +59,15 @@ class Exported:
     """Of the test vectors: [step, entry]."""
     taken: Taken
 
+    def __post_init__(self) -> None:
+        if not IDENTIFIER.fullmatch(self.name):  # it stands in comments, strings and names of the code
+            raise ValueError(
+                f"the name of an export is letters, digits and _, beginning with a letter, not {self.name!r}"
+            )
+
     @classmethod
     def of(cls, program: Program, name: str, observations: ArrayLike | None, taken: Taken = TAKEN_AS_IT_IS) -> Exported:
         """With observations for test vectors; random ones by default."""
-        if not IDENTIFIER.fullmatch(name):
-            raise ValueError(f"the name of an export is letters, digits and _, beginning with a letter, not {name!r}")
         entries = program.memory.observations
         steps = int(np.clip(TEST_NUMBERS // (entries + program.memory.actions), LEAST_STEPS, MOST_STEPS))
         if observations is None:
