@@ -118,3 +118,29 @@ def assert_same_trace(program: Program, seen: NDArray[np.float64]) -> None:
             assert place == (write.step, write.site, write.line, write.function)
             assert (native.kind[event], native.number[event]) == write.register
             assert same_bits(native.value(event), write.value), (write, native.value(event))
+
+
+_CADF = "def f{}(s0, s1, s2, s3, v0, v1, i0, i1):\n"
+
+
+def long_programs(lines: int) -> dict[str, str]:
+    """Texts of about so many lines, by what is odd about them."""
+    head = "memory(observations=2, actions=1, scalars=64, vectors=64, matrices=2, indices=8)\n"
+    get = "def GetAction(obs, action):\n"
+    half = range(lines // 2)
+    blanks = ["_, _, _, _, _, _", "s9, _, _, _, _, _", "_, s9, _, _, _, _"]
+    calls = [f"    if s0 < s1: s{10 + n % 50}, _, _ = f{n % 6}(s0, s1, {blanks[n % 3]})\n" for n in range(lines)]
+    cadfs = "".join(_CADF.format(k) + "    s5 = s2 + s3\n" for k in range(6))
+    sines = "".join(f"    s{4 + n % 60} = sin(s{4 + (n + 1) % 60})\n" for n in range(lines))
+    sets = "".join(f"    v{5 + n % 2}[i0] = s5\n    s6 = dot(v5, v6)\n" for n in half)
+    long_cadf = _CADF.format(0) + "".join(f"    v5[i0] = s{n % 4}\n" for n in half)
+    taken = "".join(f"    if s0 < s1: s{6 + n % 50}, v6, _ = f0(s0, s1, s6, _, _, _, _, _)\n" for n in half)
+    return {
+        "constants": head
+        + get
+        + "".join(f"    s{4 + n % 60} = {n}.5\n    action = action + s{4 + n % 60}\n" for n in half),
+        "chain": f"{head}def StartEpisode():\n    s9 = 0.5\n{get}{sines}    action = action + s4\n",
+        "calls": f"{head}{cadfs}{get}    s1 = sum(obs)\n{''.join(calls)}    action = s10 + s11\n",
+        "parts": f"{head}{get}{sets}    action = s6 + s5\n    s5 = sum(obs)\n",
+        "functions": f"{head}{long_cadf}{get}    s1 = sum(obs)\n{taken}    s5 = sum(v6)\n    action = s5 + s6\n",
+    }

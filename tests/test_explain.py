@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,17 +13,18 @@ import numpy as np
 import pytest
 
 import arz
-from arz import Memory, Program, machine
+from arz import Batch, Memory, Program, Variation, machine
+from arz.analysis.figures import new_figure
 from arz.cli import main
-from arz.explain.ablation import ablate, smallest
+from arz.explain.ablation import BLOCK, ablate, smallest
 from arz.explain.diagram import diagram
-from arz.explain.flow import LAST_ACTION, OBSERVATION, flow
+from arz.explain.flow import LAST_ACTION, OBSERVATION, Flow, Line, flow, reached_bits
 from arz.explain.linear import _Reader, read
 from arz.explain.traces import look_inside, period_of
 from arz.explain.words import sentences
 from arz.network import Architecture, Network
 from arz.watch import watch
-from tests.support import random_batch, same_bits, tame_observations, with_blanks
+from tests.support import long_programs, random_batch, same_bits, tame_observations, with_blanks
 
 ROOT = Path(__file__).parent.parent
 PAPER = ROOT / "examples" / "paper_cartpole.arz"
@@ -91,6 +93,79 @@ def test_lines_that_do_not_depend_on_the_observation_write_the_same_whatever_is_
         if not found.depends(OBSERVATION):
             assert same_bits(traces[0].actions, traces[1].actions)
     assert blind > 50
+
+
+def naive_closure(found: Flow, over_time: bool) -> dict[tuple[int, int], frozenset[str]]:
+    """All that lines depend on, by asking again until nothing changes."""
+    sources = {place: line.sources for place, line in found.by_place.items()}
+    before = {place: line.uses | line.conditions for place, line in found.by_place.items()}
+    if over_time:
+        before = {place: used | found.by_place[place].carries for place, used in before.items()}
+    while True:
+        after = {place: own.union(*(sources[used] for used in before[place])) for place, own in sources.items()}
+        if after == sources:
+            return sources
+        sources = after
+
+
+def naive_condition_sources(found: Flow, call: Line) -> frozenset[str]:
+    """By looking back from a call."""
+    code = found.program.lines()
+    compared = {("s", int(value)) for value in code[call.number].inputs[1:3]}
+    sources: frozenset[str] = frozenset()
+    for register in compared if len(compared) > 1 else ():
+        for number in reversed(range(call.number)):
+            if register in code[number].outputs:
+                sources |= found.within[0, number]
+                if not code[number].op.is_call:
+                    break
+    return sources
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_lines_depend_on_is_what_asking_again_and_again_finds(seed: int) -> None:
+    memory = Memory(2, 1 + seed % 3, scalars=5, vectors=5, matrices=1, indices=2, stateful=seed % 4 != 3)
+    weights = {"call": 20.0, "vector_set_element": 5.0, "vector_set_at": 5.0}
+    for number, program in enumerate(random_batch(memory, 40, seed, Variation(op_weights=weights)).unpack()):
+        found = flow(with_blanks(program, number) if number % 2 else program)
+        assert found.within == naive_closure(found, over_time=False)
+        assert found.over_time == naive_closure(found, over_time=True)
+        assert [found.condition_sources(call) for call in found.calls] == [
+            naive_condition_sources(found, call) for call in found.calls
+        ]
+        count = sum(len(line.uses) + len(line.carries) + len(line.conditions) for line in found.lines)
+        assert count <= found.most_uses
+
+
+@pytest.mark.parametrize("kind", long_programs(0))
+def test_the_flow_of_a_long_program_is_a_graph_as_long(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def counted(edges: list[list[int]], own: list[int]) -> list[int]:
+        sizes.append(sum(map(len, edges)) + len(edges))
+        return reached_bits(edges, own)
+
+    monkeypatch.setattr("arz.explain.flow.reached_bits", counted)
+    for size in (200, 1600):
+        sizes.clear()
+        found = flow(Program.parse(long_programs(size)[kind]))
+        assert len(found.listing()) > size
+        assert len(found.over_time) == len(found.lines)
+        assert all(isinstance(found.condition_sources(call), frozenset) for call in found.calls)
+        assert len(sizes) == 2
+        assert sum(sizes) < 60 * size
+
+
+def test_arcs_and_uses_that_are_too_many_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = long_programs(3000)["functions"]
+    found = flow(Program.parse(text))
+    assert found.most_uses > 2_000_000
+    picture = diagram(found, "many")
+    assert "the arcs between lines are left out" in picture
+    assert "<path d=" not in picture.split("</defs>")[1]
+    (tmp_path / "p.arz").write_text(text)
+    assert main(["explain", str(tmp_path / "p.arz"), "--json"]) == 2
+    assert "without --json they are left out" in capsys.readouterr().err
 
 
 def test_the_diagram_is_an_svg_with_every_line() -> None:
@@ -426,6 +501,31 @@ def test_the_smallest_program_is_nearly_as_good() -> None:
     assert smallest(program, arz.Cartpole(), tolerance=1.0, episodes=5).program.lines() == []
 
 
+def test_the_search_for_the_smallest_ends_though_a_line_left_out_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a CADF returns is written in it, if only by a copy to itself: so this line cannot go."""
+    program = parsed_cartpole(
+        "    s0 = dot(obs, v2)\n    if s7 < s8: action, _, _ = f0(s7, s8, s0, _, _, _, _, _)\n",
+        start="    s8 = 1.0\n",
+        cadfs="def f0(s0, s1, s2, s3, v0, v1, i0, i1):\n    s2 = s2 * 1.0\n    return s2, v0, i0\n",
+    )
+    asked: list[int] = []
+
+    def counted(*words: Any, **options: Any) -> Any:
+        asked.append(len(asked))
+        assert len(asked) < 20, "it goes on for ever"
+        return arz.evaluate(*words, **options)
+
+    monkeypatch.setattr("arz.explain.ablation.evaluate", counted)
+    told: list[tuple[float, str]] = []
+    found = smallest(program, arz.Cartpole(), episodes=5, show=lambda share, text: told.append((share, text)))
+    assert found.removed == 0
+    assert found.program.lines(1)
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
+    assert told[0][1].startswith("3 lines left: ")
+
+
 # ---- an episode from inside ----
 
 
@@ -582,6 +682,150 @@ def test_the_commands_speak_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["trace", str(ROOT / "examples" / "paper_quadruped.arz"), *leg]) == 0
     assert json.loads(capsys.readouterr().out)["changes"] == [{"name": "FR breaks", "first": 20, "last": 20}]
     assert (tmp_path / "t" / "calls.png").exists()
+
+
+def test_ctrl_c_ends_an_ablation_with_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*words: Any, **options: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("arz.explain.ablation.evaluate", interrupted)
+    assert main(["ablate", str(PAPER), "--episodes", "2", "--json", "--output", str(tmp_path / "a")]) == 130
+    assert capsys.readouterr() == ("", "arz: interrupted\n")
+    assert not (tmp_path / "a").exists()
+
+
+def test_programs_are_ablated_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that Ctrl-C is heard and progress shown, however many lines there are."""
+    sizes: list[int] = []
+
+    def counted(policies: Any, *words: Any, **options: Any) -> Any:
+        sizes.append(len(policies) if isinstance(policies, Batch) else 1)
+        return arz.evaluate(policies, *words, **options)
+
+    monkeypatch.setattr("arz.explain.ablation.evaluate", counted)
+    told: list[float] = []
+    ablate(Program.load(PAPER), arz.Cartpole(), episodes=2, show=lambda share, text: told.append(share))
+    assert max(sizes) == BLOCK
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+def test_show_and_explain_count_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Dead code does not count, constants do, though the listing has them folded."""
+    path = tmp_path / "p.arz"
+    path.write_text(
+        f"{HEAD}def StartEpisode():\n    s4 = 0.5\n    s5 = 0.25\ndef GetAction(obs, action):\n"
+        "    s0 = sum(obs)\n    s6 = sin(s0)\n    s1 = s4 + s5\n    action = s0 * s1\n"
+    )
+    assert main(["show", str(path), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["complexity"]
+    assert (shown["lines"], shown["parameters"], shown["flops"]) == (3, 2, 4)
+    assert main(["explain", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["costs"][0] == {"name": "this program", "parameters": 2, "flops": 4}
+    assert found["summary"][0].startswith(
+        "It has 3 lines (2 as listed, with constants folded), 2 parameters and takes 4 FLOPs per step; "
+    )
+    assert main(["show", str(path)]) == 0
+    assert "# Cost without dead code: 3 lines, 2 parameters" in capsys.readouterr().out
+    assert main(["explain", str(path), "--output", str(tmp_path / "page")]) == 0
+    table = capsys.readouterr().out
+    assert re.search(r"this program\W+2\W+4\W", table)
+    assert "| this program | 2 | 4 |" in (tmp_path / "page" / "explain.md").read_text()
+
+
+ROUGH = "memory(observations=4, actions=1)\ndef StartEpisode():\n    v2 = [0.123456, 6.54321, 0.4, 1.0]\n"
+STRANGE = ROUGH.replace("observations=4", "observations=3").replace(", 1.0]", "]")
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_digits_are_rounded_and_what_that_costs_is_scored(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.arz"
+    path.write_text(ROUGH + "def GetAction(obs, action):\n    action = dot(v2, obs)\n")
+    scores = [
+        float(arz.evaluate(each, arz.Cartpole(), arz.fresh_episodes(100)).mean[0])
+        for each in (Program.load(path), arz.simplify.rounded(Program.load(path), 1))
+    ]
+    assert abs(scores[1] - scores[0]) > 0.1
+    assert main([command, str(path), "--digits", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "= [0.1, 7.0, 0.4, 1.0]" in printed
+    said = f"{scores[1]:.1f} over 100 test episodes (all, continuous); as it is: {scores[0]:.1f}."
+    assert f"Rounded to 1 significant digit: {said}" in printed
+    assert (command == "show") == ("0.123456" in printed)  # which also prints the program as it is
+    assert main([command, str(path), "--digits", "3", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "0.123456" in told["program"]
+    assert "[0.123, 6.54, 0.4, 1.0]" in told["rounded"]["program"]
+    assert told["rounded"]["exact score"] == pytest.approx(scores[0])
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_where_no_task_is_known_rounding_is_not_checked(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.arz"
+    path.write_text(STRANGE + "def GetAction(obs, action):\n    action = dot(v2, obs)\n")
+    assert main([command, str(path), "--digits", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "= [0.12, 6.5, 0.4]" in printed
+    assert "what that costs was not checked" in printed
+    assert "equal bit for bit" not in printed
+    assert main([command, str(path), "--digits", "0"]) == 2
+    assert "1 to 17 digits, not 0" in capsys.readouterr().err
+
+
+def test_the_page_says_that_it_is_rounded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(PAPER), "--digits", "1", "--output", f"{tmp_path}/e"]) == 0
+    page = (tmp_path / "e" / "explain.md").read_text()
+    assert "Rounded to 1 significant digit: " in page
+    assert "s4 = -0.5\n" in page
+    assert "| s2 | 0 | 0.082 | -0.594 |" in page  # the filter is that of the program as it is
+
+
+def test_digits_are_not_for_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shape = Architecture("mlp", 4, 1, (2,))
+    (tmp_path / "net.arz").write_text(str(Network(shape, np.zeros(shape.size))))
+    assert main(["show", str(tmp_path / "net.arz"), "--digits", "2"]) == 2
+    assert "--digits is for programs" in capsys.readouterr().err
+
+
+NASTY = "p\n# <b>`x`</b> [a](b) *c* \x1b[2J\u202e $\\frac$ & | ~ ]]> \"'\udcff.arz"
+
+
+def test_a_nasty_name_breaks_no_page_picture_table_or_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(NASTY).parent.mkdir()
+    Path(NASTY).write_text(PAPER.read_text())
+    drawn: list[str] = []
+
+    def noted(height: float, title: str) -> Any:
+        drawn.append(title)
+        return new_figure(height, title)
+
+    monkeypatch.setattr("arz.analysis.inside.new_figure", noted)
+    for command in ("explain", "trace", "ablate"):
+        more = ["--episodes", "2"] if command == "ablate" else []
+        assert main([command, NASTY, *more, "--output", command]) == 0
+        printed = capsys.readouterr()
+        assert all(letter.isprintable() or letter == "\n" for letter in printed.out + printed.err)
+    page = Path("explain/explain.md").read_text()
+    assert page.startswith("# p\ufffd\\# \\<b\\>\\`x\\`\\</b\\> \\[a\\](b) \\*c\\* ")
+    assert page.split("\n")[1] == ""
+    picture = ElementTree.fromstring(Path("explain/flow.svg").read_text())
+    assert "<b>`x`</b>" in "".join(picture.itertext())
+    assert not picture.findall(".//{*}b")
+    assert drawn
+    assert all(letter.isprintable() or letter == "\n" for title in drawn for letter in title)
+    for table in ("trace/trace.csv", "trace/periods.csv", "ablate/ablation.csv"):
+        rows = list(csv.reader(Path(table).read_text().splitlines()))
+        assert {len(row) for row in rows} == {len(rows[0])}
 
 
 def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

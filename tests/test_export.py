@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,13 +19,15 @@ from numpy.typing import NDArray
 import arz
 from arz import Memory, Program, Variation, elementary, machine
 from arz.cli import main
+from arz.export import LANGUAGES
 from arz.export.c import memory_bytes, stack_bytes, to_c
-from arz.export.parts import MOST_STEPS, Exported
+from arz.export.parts import MOST_STEPS, TAKEN_AS_IT_IS, Exported
 from arz.export.python import to_python
 from arz.network import Architecture
 from arz.ops import OPS
+from arz.program import Instruction, last_written
 from arz.watch import watch
-from tests.support import SPECIAL, blank_batch, random_batch, same_bits, tame_observations
+from tests.support import SPECIAL, blank_batch, long_programs, random_batch, same_bits, tame_observations
 
 ROOT = Path(__file__).parent.parent
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
@@ -272,3 +276,68 @@ def test_text_from_a_file_never_becomes_code(tmp_path: Path) -> None:
     for text in (to_c(program), to_python(program)):
         assert "obs" in text
         assert not re.search(r"\b(eval|exec|system|__import__)\b", text)
+
+
+HOSTILE = [
+    "a*/int x;/*",
+    'a""" + exit() + """',
+    "a\nb",
+    "a\n",
+    "a\\",
+    'a"b',
+    "a'b",
+    "a`b`",
+    "a<b>",
+    "\x1b[2J",
+    "a b",
+    "",
+    "1a",
+    "a" * 64,
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_cannot_break_out_of_comments_and_strings(name: str) -> None:
+    program = Program.load(ROOT / "examples" / "paper_cartpole.arz")
+    for make in (to_c, to_python):
+        with pytest.raises(ValueError, match="the name of an export is letters, digits and _"):
+            make(program, name=name)
+    with pytest.raises(ValueError, match="the name of an export is letters, digits and _"):
+        Exported(program, name, np.zeros((1, 4)), TAKEN_AS_IT_IS)
+
+
+@pytest.mark.parametrize("name", ["p*", 'p"""q', "p\nq", "p'; rm -rf x; '", "p\x1b[2J", "*"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_of_files_do_not_get_into_an_export(
+    name: str, language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are a stranger's, and would be compiled or run by whoever takes the export."""
+    program = (ROOT / "examples" / "paper_cartpole.arz").read_text()
+    (tmp_path / "plain.arz").write_text(program)
+    (tmp_path / f"{name}.arz").write_text(program)
+    made = []
+    for source in ("plain", name):
+        assert main(["export", str(tmp_path / f"{source}.arz"), "--to", language]) == 0
+        made.append(capsys.readouterr().out)
+    assert made[0] == made[1]
+    path = tmp_path / f"{name}.out"
+    assert main(["export", str(tmp_path / "plain.arz"), "--to", language, "--output", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    assert "\x1b" not in said
+    if name.isprintable():
+        assert str(path) in shlex.split(said.split("Check it: ")[1])  # what is to be typed is about this file alone
+
+
+def test_many_calls_are_exported_without_reading_their_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program.parse(long_programs(400)["functions"])
+    read: list[int] = []
+
+    def counted(lines: Iterable[Instruction]) -> tuple[int, int, int]:
+        read.append(1)
+        return last_written(lines)
+
+    monkeypatch.setattr("arz.export.parts.last_written", counted)
+    monkeypatch.setattr("arz.program.last_written", counted)
+    assert to_c(program).count("if (") >= 150
+    assert len(read) <= len(program.functions)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import arz
 from arz.cli import main
 from arz.native import BUILDS, core, load
-from arz.network import Architecture, Network, NetworkBatch, NetworkInterpreter, unfold
+from arz.network import MAX_HEAD, MAX_LINES, Architecture, Network, NetworkBatch, NetworkInterpreter, unfold
 from arz.policy import load_policy
 from arz.tasks.task import Task
 
@@ -126,6 +126,24 @@ def test_a_network_is_a_text(shape: Architecture, tmp_path: Path) -> None:
 GOOD = str(random_network(Architecture("mlp", 2, 1, (2,))))
 
 
+def test_spaces_comments_line_ends_and_commas_do_not_matter() -> None:
+    odd = (
+        GOOD.replace("[numbers]", "  [numbers] # here")
+        .replace("scale = [", "scale\t=  [ # [1,\n+")
+        .replace("]]", ", ],\n]")
+    )
+    assert Network.parse(odd) == Network.parse(GOOD)
+    assert Network.parse(odd.replace("\n", "\r\n")) == Network.parse(GOOD)
+
+
+def test_no_list_is_made_that_is_larger_than_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr("arz.network.json.loads", read.append)
+    with pytest.raises(ValueError, match="shift must be numbers"):
+        Network.parse(GOOD.replace("shift = [", "shift = [" + "1," * 100_000))
+    assert read == []
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -142,6 +160,14 @@ GOOD = str(random_network(Architecture("mlp", 2, 1, (2,))))
         (GOOD.replace("output_bias = [", "output_bias = [nan]\n# "), "must be finite"),
         (GOOD + "[more]\n", "expected the tables"),
         ("[network]\nkind = " + "[" * 10_000, "recursion"),
+        ("[network]\n" + "a." * 5000 + "a = 1\n[numbers]\n", r"expected a short table \[network\]"),
+        ("[network]\n#" + "a" * MAX_HEAD + "\n[numbers]\n", r"expected a short table \[network\]"),
+        (GOOD + "\n" * MAX_LINES, f"in at most {MAX_LINES} lines"),
+        (GOOD.replace("scale = ", "scale = [1.0, 1.0]\nscale = "), "one for each part"),
+        (GOOD.replace("scale = ", "sc\u00e4le = "), "one for each part"),
+        (GOOD.replace("shift = [", "shift = [" + "9" * 5000 + ", "), "shift must be numbers"),
+        (GOOD.replace("shift = [", "shift = [" + "[" * 100_000), "shift must be numbers"),
+        (GOOD.replace("shift = [", "shift = [[], "), "shift must be numbers"),
     ],
 )
 def test_odd_texts_get_a_sentence(text: str, message: str, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_how_linear_the_champions_are() -> None:
         reading = read(program, seen)
         kinds = {"exact": reading.is_exact, "on path": is_on_path(reading), "like": is_telling(reading), "not": True}
         found[next(kind for kind, is_so in kinds.items() if is_so)].append(seed)
-    assert found == {"exact": [], "on path": [7], "like": [1, 4, 6, 8, 9], "not": [2, 3, 5, 10]}
+    assert found == {"exact": [7], "on path": [], "like": [1, 4, 6, 8, 9], "not": [2, 3, 5, 10]}
 
 
 def test_the_table_of_environments_follows_from_the_data() -> None:

@@ -12,11 +12,11 @@ DOORS: dict[str, set[str]] = {
     "streams": {"elementary", "native"},
     "names": set(),
     "plain": set(),
-    "files": set(),
-    "tokens": set(),
+    "tokens": {"plain"} | set(),
+    "files": {"plain"} | {"tokens"},
     "program": {"ops", "native", "text", "parser"},  # the last two inside methods: a program prints and loads itself
     "text": {"ops", "program"},
-    "parser": {"names", "ops", "program", "text", "tokens"},
+    "parser": {"files", "names", "ops", "program", "text", "tokens"},
     "elementary": set(),
     "machine": {"elementary", "ops", "program", "streams"},
     "interpreter": {"native", "program", "streams", "text"},
@@ -24,8 +24,8 @@ DOORS: dict[str, set[str]] = {
     "complexity": {"network", "program", "simplify"},
     "vary": {"names", "native", "ops", "program", "streams"},
     "listing": {"ops", "program", "text"},
-    "network": {"native"},
-    "policy": {"interpreter", "network", "parser", "program", "streams"},
+    "network": {"files", "native"},
+    "policy": {"files", "interpreter", "network", "parser", "program", "streams"},
     # tasks -> evaluate
     "tasks.__init__": set(),
     "tasks.status": set(),
@@ -68,7 +68,7 @@ DOORS: dict[str, set[str]] = {
     "export.c": {"elementary", "export.formulas", "export.parts", "ops", "program", "streams"},
     "explain.__init__": set(),
     "explain.flow": {"ops", "program", "text"},
-    "explain.diagram": {"explain.flow"},
+    "explain.diagram": {"plain"} | {"explain.flow", "tokens"},
     "explain.dual": {"elementary", "ops", "program"},
     "explain.linear": {"explain.dual", "interpreter", "ops", "program", "text"},
     "explain.ablation": {
@@ -110,7 +110,8 @@ DOORS: dict[str, set[str]] = {
     # where they meet
     "runs.__init__": set(),
     "runs.budget": set(),
-    "runs.config": {"plain"}
+    "runs.config": {"files"}
+    | {"plain"}
     | {
         "tasks.any_environment",
         "names",
@@ -172,7 +173,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.ppo", "streams"},
-    "runs.sweep": {"names"}
+    "runs.sweep": {"runs.database"}
+    | {"names"}
     | {
         "evaluate",
         "program",
@@ -278,6 +280,7 @@ DOORS: dict[str, set[str]] = {
     | {"terminal"},
     "commands.looking": {
         "commands.common",
+        "commands.rounding",
         "complexity",
         "evaluate",
         "listing",
@@ -289,12 +292,23 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"simplify", "terminal"},
-    "commands.explaining": {"analysis", "commands.common", "evaluate", "files", "explain", "explain.ablation"}
+    "commands.explaining": {"plain"}
+    | {
+        "analysis",
+        "commands.common",
+        "commands.rounding",
+        "evaluate",
+        "files",
+        "explain",
+        "explain.ablation",
+    }
     | {"explain.diagram", "explain.flow", "explain.linear", "explain.traces", "network", "program", "runs.store"}
-    | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "watch"},
-    "commands.exporting": {"terminal"}
+    | {"simplify", "tasks.cartpole", "tasks.quadruped", "terminal", "tokens", "watch"},
+    "commands.rounding": {"commands.common", "evaluate", "program", "simplify"},
+    "commands.exporting": {"plain"}
+    | {"terminal"}
     | {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
-    | {"network", "program", "tasks.any_environment", "watch"},
+    | {"network", "program", "tasks.any_environment", "tokens", "watch"},
     "commands.trying": {"terminal"}
     | {
         "watch",

@@ -1,14 +1,29 @@
 """Simplified programs have the same actions, bit for bit, and nothing in them that does not matter."""
 
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arz import Guarantee, Memory, Program, effective, elementary, execute_batch, machine, readable
-from arz.program import Batch
-from arz.simplify import live_lines
-from tests.support import blank_batch, examples, observations, programs, random_batch, same_bits, tame_observations
+from arz import Guarantee, Memory, Program, Variation, effective, elementary, execute_batch, machine, readable, simplify
+from arz.program import Batch, Instruction
+from arz.simplify import live_lines, rounded
+from arz.text import ARGUMENTS
+from tests.support import (
+    blank_batch,
+    examples,
+    long_programs,
+    observations,
+    programs,
+    random_batch,
+    same_bits,
+    tame_observations,
+    with_blanks,
+)
 
 HEAD = "memory(observations=2, actions=1, scalars=8, vectors=5, matrices=1, indices=3)\n"
 CADF = "def f{}(s0, s1, s2, s3, v0, v1, i0, i1):\n"
@@ -41,9 +56,33 @@ def test_both_forms_keep_every_action_of_many_programs_over_many_steps(seed: int
     seen = tame_observations(memory, steps=40, lanes=8, seed=seed)
     expected = execute_batch(batch, seen, only_effective=False)
     subjects = batch.unpack()
-    for simplify in (effective, readable):
-        smaller = Batch.pack([simplify(subject).program for subject in subjects])
+    for simplified in (effective, readable):
+        smaller = Batch.pack([simplified(subject).program for subject in subjects])
         assert same_bits(execute_batch(smaller, seen, only_effective=False), expected)
+
+
+ZEROS = Variation(
+    length=(0, 40),
+    cadf_length=(0, 10),
+    initial_constants=0.0,
+    op_weights={"call": 15.0, "scalar_set": 4.0, "scalar_zero": 4.0, "vector_zero": 4.0, "index_zero": 4.0},
+)
+"""Random programs in which much is constant, most of it zero."""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_folding_keeps_every_action_where_much_is_constant(seed: int) -> None:
+    choose = np.random.default_rng(seed)
+    memory = Memory(3, int(choose.integers(1, 5)), 6, 6, int(choose.integers(3)), 3, stateful=seed % 4 != 0)
+    made = random_batch(memory, 100, seed, replace(ZEROS, initial_constants=seed % 3 / 4)).unpack()
+    subjects = [with_blanks(subject, n) if n % 2 else subject for n, subject in enumerate(made)]
+    seen = tame_observations(memory, steps=12, lanes=4, seed=seed)
+    expected = execute_batch(Batch.pack(subjects), seen, only_effective=False)
+    folded = [readable(subject) for subject in subjects]
+    smaller = Batch.pack([simple.program for simple in folded])
+    assert same_bits(execute_batch(smaller, seen, only_effective=False), expected)
+    assert sum(simple.folded for simple in folded) > 20
+    assert all(readable(simple.program).program == simple.program for simple in folded)
 
 
 @examples(100)
@@ -195,3 +234,122 @@ def test_programs_that_differ_in_names_only_read_the_same() -> None:
     second = program("    s0 = sum(obs)\n    s1 = s0 + s1\n    action = s1 * 2.0\n")
     assert first != second
     assert readable(first).program == readable(second).program
+
+
+def test_constants_of_every_kind_fold() -> None:
+    subject = program(
+        "    v0 = 0\n    s0 = dot(v0, v0)\n    v2 = bcast(s5)\n    m0 = outer(v2, v2)\n    s6 = norm(m0)\n    v3 = m0[i0, :]\n"
+        "    i1 = i0\n    s7 = v3[i1]\n    v4 = v3 * obs\n    s1 = sum(v4)\n    s1 = s1 * s6\n    s2 = s1 + s0\n    action = s2 + s7\n",
+        start="    s5 = 2.0\n",
+    )
+    simplified = readable(subject).program
+    assert lines(simplified) == ["v2 = v0 * obs", "s0 = sum(v2)", "s0 = s0 * 8.0", "s2 = s0 + s1", "action = s2 + s4"]
+    assert (simplified.start("v", 0).tolist(), float(simplified.start("s", 4))) == ([4.0, 4.0], 4.0)
+
+
+def test_a_constant_that_lasts_for_some_lines_only_folds_there() -> None:
+    subject = program("    s5 = 0.5\n    s6 = sum(obs)\n    s6 = s6 * s5\n    s5 = mean(obs)\n    action = s6 + s5\n")
+    assert lines(readable(subject).program) == [
+        "s0 = sum(obs)",
+        "s0 = s0 * 0.5",
+        "s1 = mean(obs)",
+        "action = s0 + s1",
+    ]
+
+
+def test_what_is_written_with_what_it_holds_already_goes() -> None:
+    body = "    v2[1] = 0.5\n    s5 = sum(v2)\n    s6 = dot(v2, obs)\n    s6 = s6 + s5\n    s5 = 1.75\n    action = s6 + s5\n"
+    simplified = readable(program(body, start="    v2 = [1.25, 0.5]\n    s5 = 1.75\n")).program
+    assert lines(simplified) == ["s0 = dot(v0, obs)", "s0 = s0 + s1", "action = s0 + s1"]
+
+
+def test_minus_zero_is_not_zero() -> None:
+    body = "    s5 = s4 * s6\n    s7 = 1 / s5\n    s0 = sum(obs)\n    action = s0 + s5\n    action = action + s7\n"
+    subject = program(body, start="    s6 = -1.0\n")
+    seen = -np.zeros((2, 1, 2))
+    simplified = readable(subject).program
+    assert same_bits(machine.execute(simplified, seen), machine.execute(subject, seen))
+    assert lines(simplified)[0] == "s1 = 1 / s0"
+    assert float(simplified.start("s", 0)) == 0.0
+    assert np.signbit(simplified.start("s", 0))
+
+
+def test_a_call_whose_condition_is_known_to_fail_goes() -> None:
+    """And what it would have written is constant then, so that others may fail in turn, all in one round."""
+    cadf = CADF.format(0) + "    s5 = s2 + s1\n"
+    calls = "".join(f"    if s{n + 1} < s{n}: s{n + 1}, _, _ = f0(s{n + 1}, s{n}, s7, _, _, _, _, _)\n" for n in (4, 5))
+    subject = program(f"    s7 = sum(obs)\n{calls}    action = s7 + s6\n", cadf)
+    assert lines(readable(subject).program) == ["s0 = sum(obs)", "action = s0 + s1"]
+
+
+def test_zeros_fold_in_functions_too_but_say_what_is_returned() -> None:
+    cadf = (
+        CADF.format(0)
+        + "    s6 = dot(v2, v3)\n    s7 = s6 + s2\n    v4 = v3 * v2\n    s5 = s6 * s7\n    v4 = v4 * v2\n"
+    )
+    call = "    if s0 < s1: s6, v3, _ = f0(s0, s1, s1, _, _, _, _, _)\n"
+    subject = program(f"    s1 = sum(obs)\n{call}    s7 = sum(v3)\n    action = s6 + s7\n", cadf)
+    simplified = readable(subject).program
+    text = str(simplified).split(ARGUMENTS)[1].split("def GetAction")[0]
+    assert text.split("\n")[1:5] == ["    s5 = s4 + s2", "    s6 = s5 * 0.0", "    v2 = 0", "    return s6, v2, i0"]
+    seen = tame_observations(subject.memory, steps=6, lanes=3)
+    assert same_bits(machine.execute(simplified, seen), machine.execute(subject, seen))
+
+
+def test_rounding_changes_constants_and_start_values_alone() -> None:
+    subject = program(
+        "    s5 = s4 * 0.123456\n    v2[1] = -1234.5\n    action = uniform(1e-9, 2.55e300, stream=3)\n",
+        CADF.format(0) + "    s5 = 0.0099951\n",
+        "    s4 = 0.6666666666\n    v3 = [-0.0, 1.7976931348623157e308]\n",
+    )
+    text = str(rounded(subject, 2))
+    assert text == str(subject).replace("0.123456", "0.12").replace("-1234.5", "-1200.0").replace(
+        "2.55e+300", "2.5e+300"
+    ).replace("0.0099951", "0.01").replace("0.6666666666", "0.67")
+    assert rounded(subject, 17) == subject
+    for digits in (0, 18, -1):
+        with pytest.raises(ValueError, match="1 to 17 digits"):
+            rounded(subject, digits)
+
+
+@examples(100)
+@given(subject=programs(), digits=st.integers(1, 16))
+def test_rounded_numbers_are_short_and_near(subject: Program, digits: int) -> None:
+    found = rounded(subject, digits)
+    assert rounded(found, digits) == found
+    assert np.allclose(found.image, subject.image, rtol=0.51 * 10.0 ** (1 - digits), atol=0)
+    assert [line.op for line in found.lines()] == [line.op for line in subject.lines()]
+    assert [line.args for line in found.lines()] == [line.args for line in subject.lines()]
+
+
+# ---- how much work it is, whatever the program ----
+
+
+@pytest.mark.parametrize("kind", long_programs(0))
+def test_the_work_grows_as_the_program_does(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted: values that are computed, registers that are looked up, rounds of folding and of removal."""
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            counts[name] += 1
+            return function(*arguments)
+
+        return call
+
+    for name in ("apply", "_needed", "_registers", "_fold"):
+        monkeypatch.setattr(simplify, name, counted(name, getattr(simplify, name)))
+    monkeypatch.setattr(Instruction, "outputs", property(counted("outputs", vars(Instruction)["outputs"].fget)))
+    for size in (200, 1600):
+        counts.clear()
+        readable(Program.parse(long_programs(size)[kind]))
+        assert counts["_fold"] <= 4
+        assert sum(counts.values()) < 100 * size
+
+
+@pytest.mark.parametrize(("dim", "left"), [(2, 2), (300, 4)])
+def test_what_would_take_too_long_is_not_folded(dim: int, left: int) -> None:
+    head = f"memory(observations={dim}, actions=1, scalars=5, vectors=5, matrices=2, indices=0)\n"
+    body = "    m0 = matmul(m1, m1)\n    s0 = norm(m0)\n    s1 = sum(obs)\n    action = s1 + s0\n"
+    assert len(lines(readable(program(body, head=head)).program)) == left
+    assert 2 * 2**3 < simplify.MOST_WORK < 2 * 300**3

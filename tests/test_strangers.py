@@ -129,6 +129,24 @@ def test_a_file_with_two_names_is_not_evolved(sent: Path, tmp_path: Path, capsys
     assert main(["show", str(tmp_path / "twin")]) == 0
 
 
+def test_the_file_of_a_sweep_is_looked_at_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, victim = tmp_path / "sweep", tmp_path / "victim.txt"
+    arguments = ("sweep", "cartpole", "--output", str(folder), "--grid", "tournament=2,3", "--budget", "400", "--json")
+    folder.mkdir()
+    victim.write_text("precious")
+    (folder / "sweep.sqlite-journal").write_bytes(journal_naming(victim))
+    (folder / "sweep.sqlite").write_bytes(b"")
+    assert "its journal names another file" in complaint(capsys, *arguments)
+    (folder / "sweep.sqlite-journal").unlink()
+    with contextlib.closing(sqlite3.connect(folder / "sweep.sqlite")) as connection:
+        connection.executescript(f"CREATE VIEW studies (study_id) AS {FOREVER} SELECT x FROM n")
+    assert "it has views or triggers" in complaint(capsys, *arguments)
+    (folder / "sweep.sqlite").unlink()
+    (folder / "sweep.sqlite").symlink_to(victim)
+    assert "is a link" in complaint(capsys, *arguments)
+    assert victim.read_text() == "precious"
+
+
 @pytest.mark.parametrize("name", ["run.sqlite", "run.sqlite-wal"])
 def test_pipes_in_place_of_files_do_not_hang(sent: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     (sent / name).unlink(missing_ok=True)
@@ -234,6 +252,24 @@ def test_ctrl_c_ends_a_query(sent: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # ---- odd places ----
+
+
+def test_a_file_that_may_not_be_read_gets_a_sentence(
+    sent: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    def deny(path: object) -> os.stat_result:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", refuse)
+        assert "cannot be read or written (unable to open database file)" in complaint(capsys, "show", sent)
+        assert main(["runs", str(sent.parent)]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "lstat", deny)
+        assert "cannot be read (Permission denied)" in complaint(capsys, "show", sent)
 
 
 def test_a_path_that_is_too_long_for_sqlite_gets_a_sentence(

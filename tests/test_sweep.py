@@ -127,7 +127,7 @@ def test_another_sweep_in_the_folder_is_refused(tmp_path: Path) -> None:
 
 def test_without_optuna_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    with pytest.raises(ValueError, match=r"pip install 'arz\[sweep\]'"):
+    with pytest.raises(ValueError, match=r"pip install '.\[sweep\]'"):
         Sweep(small(), GRID, tmp_path / "sweep").run()
 
 

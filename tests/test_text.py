@@ -2,7 +2,9 @@
 
 import random
 import time
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from arz import Memory, ParseError, Program
 from arz.parser import parse
-from arz.tokens import MAX_CHARACTERS
+from arz.tokens import MAX_CHARACTERS, MAX_LINES, MOST_TOKENS, Token
 from tests.support import examples, programs, random_program
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.arz"))
@@ -217,9 +219,52 @@ def test_a_text_that_is_too_long_is_refused_at_once() -> None:
         parse(" " * (1 << 24) + " ")
 
 
-def test_no_more_is_read_than_a_program_may_have() -> None:
-    with pytest.raises(ParseError, match="at most"):
-        Program.load("/dev/zero")
+def count_tokens(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that holds how many tokens were cut since."""
+    count = [0]
+
+    class Counted(Token):
+        def __new__(cls, *fields: Any) -> Token:  # type: ignore[misc]
+            count[0] += 1
+            return Token.__new__(cls, *fields)
+
+    monkeypatch.setattr("arz.tokens.Token", Counted)
+    return count
+
+
+@pytest.mark.parametrize("unit", ["-", "a ", "1,", "()", "s0 = ", "x" * 999 + " "])
+def test_a_line_is_not_cut_further_than_any_line_goes(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = count_tokens(monkeypatch)
+    with pytest.raises(ParseError):
+        parse(GET + "    s0 = " + unit * 100_000)
+    assert count[0] <= 2 * MOST_TOKENS
+
+
+def test_what_follows_an_error_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = count_tokens(monkeypatch)
+    with pytest.raises(ParseError, match="line 3: "):
+        parse(GET + "    s0 = nonsense\n" + "    s0 = s1 + s2\n" * 50_000)
+    assert count[0] < 100
+
+
+def test_a_text_of_too_many_lines_is_refused_before_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = count_tokens(monkeypatch)
+    for end in ("\n", "\r", "\r\n"):
+        assert parse(GET + end * (MAX_LINES - 3))
+        with pytest.raises(ParseError, match=f"at most {MAX_LINES} lines of text"):
+            parse(GET + end * MAX_LINES)
+    assert count[0] < 1000
+
+
+def test_many_start_values_take_little_more_room_than_their_text() -> None:
+    memory = Memory(observations=200, actions=1, scalars=4, vectors=5, matrices=1, indices=0)
+    text = str(Program.build(memory, [], image=np.random.default_rng(0).random(memory.image_size)))
+    tracemalloc.start()
+    try:
+        parse(text)
+        assert tracemalloc.get_traced_memory()[1] < 6 * len(text)
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_largest_memory_prints_to_a_text_that_can_be_read() -> None:

@@ -200,6 +200,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     show.add_argument("source", metavar="RUN_OR_FILE", help="a run, an .arz file, or - for standard input")
     show.add_argument("--config", action="store_true", help="the configuration of a run, as TOML, and nothing else")
     show.add_argument("--program", action="store_true", help="the program as it evolved, and nothing else")
+    _add_digits(show)
     _add_json(show)
 
     test = command("test", "test a program: on the five cartpole tasks, or with each leg of the quadruped broken")
@@ -245,6 +246,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         "--output", metavar="FOLDER", help="a new folder for a page and its pictures (default for a run: explain in it)"
     )
     explain.add_argument("--episode", type=int, default=0, help="which test episode to look at (default: 0)")
+    _add_digits(explain)
     _add_environment(explain)
     _add_json(explain)
 
@@ -311,6 +313,10 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for scripts")
+
+
+def _add_digits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--digits", type=int, help="round numbers in the listing so, and score what that costs")
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:

@@ -1,12 +1,88 @@
-"""Writing files: each appears whole or not at all, and nothing inside a run leads out of it."""
+"""Files: what is read may come from a stranger, and what is written appears whole or not at all.
+
+What a file is and how long it is is known before it is read. Nothing that is written into a run leads out of it.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
+
+from arz.plain import printable
+
+MOST_WIDE = 1 << 20
+"""Larger texts must be ASCII: one letter beyond it makes all of a text take four times the room."""
+
+
+class NotTextError(ValueError):
+    """Bytes that are not text, and the line where that shows."""
+
+    def __init__(self, problem: str, source: str, line: int) -> None:
+        self.problem, self.line = problem, line
+        super().__init__(f"{source}, line {line}: {problem}")
+
+
+def read_text(path: str | Path, most: int) -> str:
+    """The text of a file of at most so many bytes, in UTF-8, without a byte order mark.
+
+    Raises:
+        ValueError: it is not a regular file, it is too large, or it is not text.
+        OSError: it cannot be read.
+    """
+    return decoded(read_bytes(path, most), printable(str(path)), most)
+
+
+def read_bytes(path: str | Path, most: int) -> bytes:
+    """The bytes of a regular file; one more than `most` if it has more, so that the caller can tell.
+
+    Nothing else is opened: a pipe may never begin, and a device never end.
+
+    Raises:
+        ValueError: it is not a regular file.
+        OSError: it cannot be read.
+    """
+    _check_kind(os.stat(path).st_mode, path)
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+        _check_kind(os.fstat(file.fileno()).st_mode, path)  # it may have become another one
+        return read_stream(file, most)
+
+
+def read_stream(file: BinaryIO, most: int) -> bytes:
+    """What an open file gives, standard input for instance, at most one byte more than `most`."""
+    return file.read(most + 1)
+
+
+def decoded(data: bytes, source: str, most: int) -> str:
+    """Bytes as text. `source` names them in errors.
+
+    Raises:
+        NotTextError: there are more than `most`, or they are not text.
+    """
+    if len(data) > most:
+        raise NotTextError(f"expected at most {most} bytes, found more", source, 1)
+    if len(data) > MOST_WIDE and not data.isascii():
+        raise NotTextError(f"expected ASCII, as in all texts of more than {MOST_WIDE} bytes", source, 1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NotTextError("expected text in UTF-8, found other bytes", source, line) from None
+
+
+def _check_kind(mode: int, path: str | Path) -> None:
+    name = printable(str(path))
+    if stat.S_ISDIR(mode):
+        raise ValueError(f"{name} is a folder, not a file")
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"{name} is not a regular file: hand over what a pipe or a device gives as standard input, -")
+
+
+# ---- writing ----
 
 
 @contextmanager

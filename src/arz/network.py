@@ -7,6 +7,9 @@ ever run as code. The native core runs them over lanes, through the same rollout
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.files import decoded, read_bytes
 from arz.native import core
 
 Floats = NDArray[np.float64]
@@ -26,6 +30,17 @@ KINDS = ("mlp", "lstm")
 ACTIVATIONS = ("tanh", "relu")
 HEAD_FIELDS = {"kind", "observations", "actions", "hidden", "activation"}
 MAX_BYTES = 1 << 24
+MAX_HEAD, MAX_DOTS, MAX_LINES = 1 << 14, 100, 1 << 17
+"""What stands before the numbers has at most so many characters and dots: names with many dots make TOML slow. The text
+has at most so many lines."""
+MAX_PARTS = 64
+"""More than the parts of any network."""
+NUMBERS = re.compile(r"^[ \t]*\[numbers\][ \t\r]*(?:#.*)?$", re.M)
+"""The line after which the numbers stand."""
+NAME = re.compile(r"^[ \t]*(\w+)[ \t]*=", re.M | re.ASCII)
+"""How a line begins that gives numbers to a part."""
+TABLE = re.compile(r"^[ \t]*\[+[ \t]*[A-Za-z_]", re.M)
+"""How a line begins that opens another table."""
 
 
 @dataclass(frozen=True)
@@ -173,27 +188,26 @@ class Network:
         Raises:
             ValueError: it is none.
         """
+        first, *rest = NUMBERS.split(text, 1)
+        if len(first) > MAX_HEAD or first.count(".") > MAX_DOTS or text.count("\n") > MAX_LINES:
+            raise ValueError(f"{source}: expected a short table [network], then [numbers] in at most {MAX_LINES} lines")
         try:
-            tables = tomllib.loads(text)
+            tables = tomllib.loads(first)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ValueError(f"{source}: {error}") from None
-        head, given = tables.get("network"), tables.get("numbers")
-        if tables.keys() != {"network", "numbers"} or not isinstance(head, dict) or not isinstance(given, dict):
+        head = tables.get("network")
+        if tables.keys() != {"network"} or not isinstance(head, dict) or not rest or TABLE.search(rest[0]):
             raise ValueError(f"{source}: expected the tables [network] and [numbers]")
         if head.keys() != HEAD_FIELDS or not isinstance(head["hidden"], list):
             raise ValueError(f"{source}: [network] must say {', '.join(sorted(HEAD_FIELDS))}; hidden is a list")
         try:
             architecture = Architecture(**{**head, "hidden": tuple(head["hidden"])})
+            given = _number_texts(rest[0])
             if given.keys() != architecture.parts.keys():
                 raise ValueError(f"[numbers] must have {', '.join(architecture.parts)}")
-            parts = []
-            for name, shape in architecture.parts.items():
-                part = np.array(given[name])
-                if part.shape != shape or part.dtype.kind not in "fi":
-                    raise ValueError(f"{name} must be numbers of shape {shape}")
-                parts.append(part.astype(np.float64).ravel())
+            parts = [_numbers(name, given[name], shape) for name, shape in architecture.parts.items()]
             return cls(architecture, np.concatenate(parts))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{source}: {error}") from None
 
     @classmethod
@@ -204,18 +218,40 @@ class Network:
             ValueError: it is none.
             OSError: it cannot be read.
         """
-        with Path(path).open("rb") as file:
-            return cls.decode(file.read(MAX_BYTES + 1), str(path))
+        return cls.decode(read_bytes(path, MAX_BYTES), str(path))
 
     @classmethod
     def decode(cls, data: bytes, source: str) -> Network:
-        """A network from the bytes of its text."""
-        if len(data) > MAX_BYTES:
-            raise ValueError(f"{source}: a network has at most {MAX_BYTES} bytes")
-        try:
-            return cls.parse(data.decode("utf-8-sig"), source)
-        except UnicodeDecodeError:
-            raise ValueError(f"{source}: expected text in UTF-8, found other bytes") from None
+        """A network from the bytes of its text.
+
+        Raises:
+            ValueError: they are none.
+        """
+        return cls.parse(decoded(data, source, MAX_BYTES), source)
+
+
+def _number_texts(text: str) -> dict[str, str]:
+    """What stands behind each name."""
+    plain = re.sub(r"#.*", "", text)
+    before, *found = NAME.split(plain, MAX_PARTS) if plain.isascii() else [plain]
+    names, values = found[::2], found[1::2]
+    if before.strip() or len(set(names)) < len(names):
+        raise ValueError("[numbers] must have lines such as bias = [0.5, 1.0], one for each part")
+    return dict(zip(names, values, strict=True))
+
+
+def _numbers(name: str, text: str, shape: tuple[int, ...]) -> Floats:
+    """The numbers of a part. Its text is TOML's, of which JSON is nearly a part, and read much faster."""
+    spelled = {"nan": "NaN", "inf": "Infinity"}
+    plain = re.sub(r"\b(?:nan|inf)\b", lambda word: spelled[word[0]], re.sub(r",(?=\s*\])|\+(?=\d)", "", text))
+    part = np.zeros(0)
+    rows, size = 1 if len(shape) == 1 else shape[0] + 1, int(np.prod(shape))
+    if (plain.count("["), plain.count(",")) == (rows, size - 1):  # so that nothing larger is made
+        with contextlib.suppress(ValueError):
+            part = np.array(json.loads(plain))
+    if part.shape != shape or part.dtype.kind not in "fi":
+        raise ValueError(f"{name} must be numbers of shape {shape}")
+    return part.astype(np.float64).ravel()
 
 
 @dataclass(frozen=True, eq=False)

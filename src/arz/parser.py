@@ -1,21 +1,24 @@
 """The parser of the readable form: text to program, with errors that show the line and a caret.
 
 A line is matched against the op table's own texts (`Op.statement`), so the parser knows no op by name but the
-call. Nothing is run; time and memory are bounded by the length of the text.
+call. Nothing is run; time and memory are bounded by the length of the text, which is cut into tokens line by line.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.files import NotTextError, decoded, read_bytes, read_stream
 from arz.names import did_you_mean
 from arz.ops import OP, OPS, Op
 from arz.program import MAX_CADFS, NONE, Instruction, Memory, Program, last_written
@@ -41,10 +44,10 @@ def load(path: str | Path) -> Program:
 
     Raises:
         ParseError: the file is not a program.
+        ValueError: it is not a regular file.
         OSError: the file cannot be read.
     """
-    with Path(path).open("rb") as file:
-        return read(file, str(path))
+    return decode(read_bytes(path, MAX_CHARACTERS), str(path))
 
 
 def read(file: BinaryIO, source: str) -> Program:
@@ -53,7 +56,7 @@ def read(file: BinaryIO, source: str) -> Program:
     Raises:
         ParseError: the file does not hold the text of a program.
     """
-    return decode(file.read(MAX_CHARACTERS + 1), source)
+    return decode(read_stream(file, MAX_CHARACTERS), source)
 
 
 def decode(data: bytes, source: str) -> Program:
@@ -63,10 +66,10 @@ def decode(data: bytes, source: str) -> Program:
         ParseError: the bytes are not the text of a program.
     """
     try:
-        return parse(data.decode("utf-8-sig"), source)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ParseError("expected text in UTF-8, found other bytes", source, line, 0, "") from None
+        text = decoded(data, source, MAX_CHARACTERS)
+    except NotTextError as error:
+        raise ParseError(error.problem, source, error.line, 0, "") from None
+    return parse(text, source)
 
 
 def parse(text: str, source: str = "program") -> Program:
@@ -84,14 +87,7 @@ def parse(text: str, source: str = "program") -> Program:
 class _Parser(TokenizedText):
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
-        self.at = 0
         self.called: list[Token] = []
-
-    def next_line(self, indented: bool) -> Line | None:
-        if self.at == len(self.lines) or self.lines[self.at].indented != indented:
-            return None
-        self.at += 1
-        return self.lines[self.at - 1]
 
     # -- the program --
 
@@ -107,11 +103,9 @@ class _Parser(TokenizedText):
                 self.start_values(memory, image)
             else:
                 bodies[name] = self.body(memory, name)
-        if self.at < len(self.lines):
-            raise self.fail(
-                self.lines[self.at].tokens[0], "expected a line that starts at the margin, found an indented one"
-            )
-        last = self.lines[-1].tokens[-1]
+        if (line := self.peek()) is not None:
+            raise self.fail(line.tokens[0], "expected a line that starts at the margin, found an indented one")
+        last = self.end
         if "GetAction" not in bodies:
             raise self.fail(last, "expected 'def GetAction(obs, action):', found the end of the text")
         cadfs = [bodies[f"f{n}"] for n in range(len(bodies) - 1)]
@@ -126,10 +120,11 @@ class _Parser(TokenizedText):
     def memory(self) -> Memory:
         line = self.next_line(indented=False)
         if line is None:
-            place = self.lines[self.at].tokens[0] if self.lines else Token("", "end", 1, 0)
+            found = self.peek()
+            place = found.tokens[0] if found is not None else self.end
             raise self.fail(place, "expected 'memory(observations=..., actions=..., ...)' as the first line")
         tokens = line.tokens
-        self.expect(Line(False, tokens[:2]), "memory", "(")
+        self.expect(tokens[:2], "memory", "(")
         values: dict[str, Any] = {}
         at = 2
         names = [field.name for field in fields(Memory)]
@@ -138,7 +133,7 @@ class _Parser(TokenizedText):
             if name.text not in names or name.text in values:
                 problem = "given twice" if name.text in values else f"expected one of {', '.join(names)}"
                 raise self.fail(name, f"{problem}, found {shown(name)}{_hint(name.text, names)}")
-            self.expect(Line(False, tokens[at + 1 : at + 2]), "=")
+            self.expect(tokens[at + 1 : at + 2], "=")
             value = tokens[at + 2]
             if name.text == "stateful":
                 if value.text not in ("True", "False"):
@@ -151,7 +146,7 @@ class _Parser(TokenizedText):
                 at += 1
             elif tokens[at].text != ")":
                 raise self.fail(tokens[at], f"expected ',' or ')', found {shown(tokens[at])}")
-        self.expect(Line(False, tokens[at:]), ")")
+        self.expect(tokens[at:], ")")
         for name_wanted in ("observations", "actions"):
             if name_wanted not in values:
                 raise self.fail(tokens[0], f"expected {name_wanted}=... in memory(...)")
@@ -163,7 +158,7 @@ class _Parser(TokenizedText):
     def header(self, line: Line, memory: Memory, bodies: dict[str, list[Instruction]], started: bool) -> str:
         """Reads a `def` line and returns the function's name."""
         tokens = line.tokens
-        self.expect(Line(False, tokens[:1]), "def")
+        self.expect(tokens[:1], "def")
         name = tokens[1].text
         cadfs = sum(body != "GetAction" for body in bodies)
         known = ["StartEpisode", "GetAction", *(f"f{n}" for n in range(MAX_CADFS))]
@@ -178,7 +173,7 @@ class _Parser(TokenizedText):
             raise self.fail(tokens[1], "a function takes four scalars and two indices, the memory has fewer")
         arguments = {"StartEpisode": "", "GetAction": GET_ACTION_ARGUMENTS}.get(name, ARGUMENTS)
         signature = [match[0] for match in TOKEN.finditer(f"def {name}({arguments}):")]
-        self.expect(line, *signature)
+        self.expect(tokens, *signature)
         return name
 
     def start_values(self, memory: Memory, image: NDArray[np.float64]) -> None:
@@ -191,24 +186,25 @@ class _Parser(TokenizedText):
             if (name := f"{kind}{number}") in seen:
                 raise self.fail(tokens[0], f"{tokens[0].text} is set twice")
             seen.add(name)
-            self.expect(Line(True, tokens[1:2]), "=")
-            values, at = self.array(tokens, 2, memory.shape(kind))
-            self.expect(Line(True, tokens[at:]))
+            self.expect(tokens[1:2], "=")
+            following = chain(tokens[2:], line.rest)
+            values = self.array(following, memory.shape(kind))
+            self.expect((next(following),))
             image[memory.image_slice(kind, number)] = values
 
-    def array(self, tokens: Sequence[Token], at: int, shape: tuple[int, ...]) -> tuple[list[float], int]:
-        """Numbers in nested brackets, of this shape, and the place after them."""
+    def array(self, tokens: Iterator[Token], shape: tuple[int, ...]) -> list[float]:
+        """The numbers that come next, in nested brackets, of this shape."""
         if not shape:
-            value, at = self.number(tokens, at)
-            return [value], at
+            token = next(tokens)
+            return [self.number(next(tokens) if token.text == "-" else token, -1.0 if token.text == "-" else 1.0)]
         values: list[float] = []
         for n in range(shape[0]):
-            self.expect(Line(True, tokens[at : at + 1]), "," if n else "[")
-            part, at = self.array(tokens, at + 1, shape[1:])
-            values += part
-        if tokens[at].text != "]":
-            raise self.fail(tokens[at], f"expected ']' after {shape[0]} entries, found {shown(tokens[at])}")
-        return values, at + 1
+            self.expect((next(tokens),), "," if n else "[")
+            values += self.array(tokens, shape[1:])
+        token = next(tokens)
+        if token.text != "]":
+            raise self.fail(token, f"expected ']' after {shape[0]} entries, found {shown(token)}")
+        return values
 
     def body(self, memory: Memory, name: str) -> list[Instruction]:
         lines: list[Instruction] = []
@@ -219,7 +215,7 @@ class _Parser(TokenizedText):
                 continue
             if first.text == "return":
                 self.returned(line, lines, get_action)
-                following = self.lines[self.at] if self.at < len(self.lines) else None
+                following = self.peek()
                 if following is not None and following.indented:
                     raise self.fail(following.tokens[0], "nothing can follow the return")
                 break
@@ -292,16 +288,13 @@ class _Parser(TokenizedText):
             raise self.fail(token, f"expected a whole number{limit}, found {shown(token)}")
         return int(token.text)
 
-    def number(self, tokens: Sequence[Token], at: int) -> tuple[float, int]:
-        sign = -1.0 if tokens[at].text == "-" else 1.0
-        at += tokens[at].text == "-"
-        token = tokens[at]
+    def number(self, token: Token, sign: float) -> float:
         if token.kind != "number":
             raise self.fail(token, f"expected a number, found {shown(token)}")
         value = sign * float(token.text)
-        if not np.isfinite(value):
+        if not math.isfinite(value):
             raise self.fail(token, "expected a finite number, this one is too large")
-        return value, at + 1
+        return value
 
 
 class _LineReader:
@@ -346,8 +339,8 @@ class _LineReader:
         elif kind in "dr":
             value = int(token.text) if WHOLE.fullmatch(token.text) else None
         elif token.kind == "number" or (token.text == "-" and self.tokens[self.at + 1].kind == "number"):
-            value, after = self.parser.number(self.tokens, self.at)
-            step = after - self.at
+            step = 2 if token.text == "-" else 1
+            value = self.parser.number(self.tokens[self.at + step - 1], -1.0 if token.text == "-" else 1.0)
         if value is None:
             return False
         if self.values.setdefault(name, value) != value:

@@ -18,3 +18,8 @@ def _escape(character: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # a byte of a path that is not UTF-8
         return f"\\x{code - 0xDC00:02x}"
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def printable(text: str) -> str:
+    """The text with a sign in place of each character that a terminal would obey: of the same length, for a caret."""
+    return "".join(letter if letter.isprintable() else " " if letter == "\t" else "\ufffd" for letter in text)

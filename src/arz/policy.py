@@ -12,6 +12,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arz.files import read_bytes, read_stream
 from arz.interpreter import Interpreter
 from arz.network import HEAD, MAX_BYTES, Network, NetworkInterpreter
 from arz.parser import decode, parse
@@ -23,16 +24,18 @@ def load_policy(path: str | Path) -> Program | Network:
     """A program or a network from an `.arz` file.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is none, or not a regular file.
         OSError: it cannot be read.
     """
-    with Path(path).open("rb") as file:
-        return read_policy(file, str(path))
+    return _decoded(read_bytes(path, MAX_BYTES), str(path))
 
 
 def read_policy(file: BinaryIO, source: str) -> Program | Network:
-    """A program or a network from an open file. `source` names it in errors."""
-    data = file.read(MAX_BYTES + 1)
+    """A program or a network from an open file. `source` names it in errors. Reads no more than either may have."""
+    return _decoded(read_stream(file, MAX_BYTES), source)
+
+
+def _decoded(data: bytes, source: str) -> Program | Network:
     is_network = data.removeprefix(b"\xef\xbb\xbf").startswith(HEAD.encode())
     return Network.decode(data, source) if is_network else decode(data, source)
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from arz.plain import printable
 
 MAX_CHARACTERS = 1 << 24
-"""Texts longer than this are refused."""
+"""Texts longer than this are refused: the start values of the largest memory need most of it."""
+MAX_LINES = 1 << 16
+"""Texts of more lines than this are refused."""
+MOST_TOKENS = 1000
+"""So many tokens of a line are looked at together. No line needs a tenth of them but one of start values, and these are
+read one after the other: so a text needs little more memory than itself."""
 
 TOKEN = re.compile(
     r"(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<symbol>\S)",
@@ -28,8 +37,7 @@ class ParseError(ValueError):
         super().__init__(f"{printable(source)}, line {line}: {problem}{excerpt}")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """The smallest piece of a text: a name, a number, a symbol."""
 
     text: str
@@ -43,63 +51,90 @@ class Line:
     """A logical line: brackets may hold it open over several physical ones."""
 
     indented: bool
-    tokens: Sequence[Token]  # the last one marks the end
+    tokens: Sequence[Token]
+    """The first MOST_TOKENS; where there are no more, the last one marks the end."""
+    rest: Iterator[Token]
+    """Those that follow, the mark of the end last."""
 
 
 class TokenizedText:
-    """A text with a name, as lines of tokens. Comments and blank lines are gone.
+    """A text with a name, as lines of tokens, cut as they are asked for. Comments and blank lines are gone.
 
     Raises:
-        ParseError: the text is too long, or its brackets do not match.
+        ParseError: the text is too long; when a line is asked for: its brackets do not match.
     """
 
     def __init__(self, text: str, source: str) -> None:
         self.source = source
-        if len(text) > MAX_CHARACTERS:
-            problem = f"a program has at most {MAX_CHARACTERS} characters, this has {len(text)} or more"
-            raise ParseError(problem, source, 1, 0, "")
+        breaks = text.count("\n") + text.count("\r") - text.count("\r\n")
+        for found, most, what in ((len(text), MAX_CHARACTERS, "characters"), (breaks + 1, MAX_LINES, "lines of text")):
+            if found > most:
+                problem = f"a program has at most {most} {what}, this has {found} or more"
+                raise ParseError(problem, source, 1, 0, "")
         self.physical = re.split(r"\r\n|\n|\r", text)
-        self.lines = self._logical_lines()
+        self.end = Token("", "end", 1, 0)
+        """The end of the last line that was cut."""
+        self._at = 0
+        self._ahead: Line | None = None
+
+    def peek(self) -> Line | None:
+        """The line that comes next; None at the end of the text. All of the line before must have been read."""
+        if self._ahead is None:
+            while self._at < len(self.physical) and self._ahead is None:
+                indented = self.physical[self._at][:1].isspace()
+                cut = self._cut()
+                tokens = tuple(islice(cut, MOST_TOKENS))
+                self._ahead = Line(indented, tokens, cut) if tokens else None
+        return self._ahead
+
+    def next_line(self, indented: bool) -> Line | None:
+        """The next line, if it is indented so; else None."""
+        line = self.peek()
+        if line is None or line.indented != indented:
+            return None
+        self._ahead = None
+        return line
 
     def fail(self, token: Token, problem: str) -> ParseError:
         """The error to raise for a token."""
         return ParseError(problem, self.source, token.line, token.column, self.physical[token.line - 1])
 
-    def expect(self, line: Line, *texts: str) -> None:
-        """The line must be exactly these tokens."""
-        for token, text in zip(line.tokens, (*texts, ""), strict=False):
+    def expect(self, tokens: Sequence[Token], *texts: str) -> None:
+        """These tokens, as many as there are, must be those of the texts; after these comes the end of the line."""
+        for token, text in zip(tokens, (*texts, ""), strict=False):
             if token.text != text:
                 raise self.fail(token, f"expected {quoted(text)}, found {shown(token)}")
 
-    def _logical_lines(self) -> list[Line]:
-        lines: list[Line] = []
-        tokens: list[Token] = []
-        depth = 0
-        indented = False
-        for number, code in enumerate(self.physical, 1):
-            code = code.split("#", 1)[0]
-            if not tokens:
-                indented = code[:1].isspace()
+    def _code(self, number: int) -> str:
+        """A physical line without its comment."""
+        line = self.physical[number]
+        return line if (comment := line.find("#")) < 0 else line[:comment]
+
+    def _cut(self) -> Iterator[Token]:
+        """The tokens of the logical line that begins here; none if there is nothing in the physical one."""
+        opened: list[Token] = []
+        token: Token | None = None
+        while self._at < len(self.physical):
+            code = self._code(self._at)
+            self._at += 1
             for match in TOKEN.finditer(code):
-                token = Token(match[0], str(match.lastgroup), number, match.start())
-                depth += (token.text in "([") - (token.text in ")]") if token.kind == "symbol" else 0
-                if depth < 0 or depth > MAX_DEPTH:
-                    problem = "that closes nothing" if depth < 0 else f"inside more than {MAX_DEPTH} others"
-                    raise self.fail(token, f"found {token.text!r} {problem}")
-                tokens.append(token)
-            if tokens and depth == 0:
-                tokens.append(Token("", "end", number, len(code.rstrip())))
-                lines.append(Line(indented, tuple(tokens)))
-                tokens = []
-        if tokens:
-            opening = next(token for token in tokens if token.text in ("(", "["))
-            raise self.fail(opening, f"{opening.text!r} is never closed")
-        return lines
-
-
-def printable(text: str) -> str:
-    """The text without characters that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else " " if letter == "\t" else "\ufffd" for letter in text)
+                token = Token(match[0], str(match.lastgroup), self._at, match.start())
+                if token.kind == "symbol":
+                    if token.text in "([":
+                        opened.append(token)
+                    elif token.text in ")]":
+                        if not opened:
+                            raise self.fail(token, f"found {token.text!r} that closes nothing")
+                        opened.pop()
+                    if len(opened) > MAX_DEPTH:
+                        raise self.fail(token, f"found {token.text!r} inside more than {MAX_DEPTH} others")
+                yield token
+            if not opened:
+                if token is not None:
+                    self.end = Token("", "end", self._at, len(code.rstrip()))
+                    yield self.end
+                return
+        raise self.fail(opened[0], f"{opened[0].text!r} is never closed")
 
 
 def quoted(text: str) -> str:

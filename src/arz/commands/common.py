@@ -103,9 +103,14 @@ def policy_and_task(options: argparse.Namespace) -> tuple[Program | Network, Kno
         return policy, task
     if options.env_options or options.env_steps:
         raise ValueError("--env-options and --steps are for the environment that --env names: name one")
+    return policy, task_by_size(policy)
+
+
+def task_by_size(policy: Program | Network) -> Known | None:
+    """The task with as many observations and actions as a policy; None if there is none."""
     sizes = _seen_and_done(policy)
     fitting = [task for task in (Cartpole(), Quadruped()) if (task.observations, task.actions) == sizes]
-    return policy, fitting[0] if fitting else None
+    return fitting[0] if fitting else None
 
 
 def check_own_environment(options: argparse.Namespace) -> None:
@@ -137,7 +142,9 @@ def _seen_and_done(policy: Program | Network) -> tuple[int, int]:
 
 def without_foreign_code(options: argparse.Namespace, task: Known | None) -> Known | None:
     """The task, unless to make it could run code that a run names: a run may come from a stranger."""
-    is_foreign = isinstance(task, AnyEnvironment) and not options.env and (":" in task.env or task.env_options)
+    is_foreign = (
+        isinstance(task, AnyEnvironment) and not getattr(options, "env", "") and (":" in task.env or task.env_options)
+    )
     return None if is_foreign else task
 
 
@@ -244,17 +251,18 @@ def returns(results: list[Assessment]) -> dict[tuple[str, str], NDArray[np.float
     return {(result.change, result.task): result.returns for result in results}
 
 
-def print_policy(policy: Program | Network, all_in: str = "") -> None:
+def print_policy(policy: Program | Network, all_in: str = "", rough: tuple[Program, str] | None = None) -> None:
     """Prints a program for reading, and its cost; of a network only the cost.
 
     Args:
         policy: which.
         all_in: a command that prints all numbers: then long rows of them are cut here.
+        rough: its form for reading with fewer digits, and what there is to say about that.
     """
     if isinstance(policy, Network):
         terminal.say(f"# {describe(policy)}")
     else:
-        _print_program(policy, all_in)
+        _print_program(policy, all_in, rough)
 
 
 def describe(network: Network) -> str:
@@ -267,11 +275,12 @@ def describe(network: Network) -> str:
     )
 
 
-def _print_program(program: Program, all_in: str) -> None:
+def _print_program(program: Program, all_in: str, rough: tuple[Program, str] | None) -> None:
     simple, cost = readable(program), complexity(program)
     terminal.say(f"# For reading ({_lines(simple.removed)} removed, {simple.folded} folded, registers renumbered).")
-    terminal.say(f"# {simple.guarantee}\n")
-    text = str(simple.program)
+    listed, said = rough or (simple.program, str(simple.guarantee))
+    terminal.say(f"# {said}\n")
+    text = str(listed)
     shown = _shortened(text) if all_in else text
     terminal.say(shown)
     if shown != text:

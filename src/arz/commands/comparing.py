@@ -17,13 +17,16 @@ from arz.analysis import figures
 from arz.analysis.comparison import ACROSS, Comparison, Entry, Method
 from arz.analysis.statistics import Interval
 from arz.commands.common import check_threads, print_json, refuse_existing
-from arz.files import write_whole
+from arz.files import read_text, write_whole
 from arz.runs.entries import entry_of
 from arz.runs.run import Run
 from arz.runs.store import is_run
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
+
+MOST_BYTES = 2**26
+"""Of a file with entries."""
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -68,7 +71,7 @@ def _entries(source: str, options: argparse.Namespace) -> list[Entry]:
         if each.is_file():
             if options.steps is not None:
                 raise ValueError(f"--steps needs runs: {each} has them as they stood when it was written")
-            kept = comparisons.from_lines(each.read_text("utf-8"), str(each))
+            kept = comparisons.from_lines(read_text(each, MOST_BYTES), str(each))
             found += [Entry(**{**vars(entry), "method": label or entry.method}) for entry in kept]
         elif is_run(each):
             with Run.open(each) as run:

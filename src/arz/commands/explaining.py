@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from arz.commands.common import (
     print_json,
     without_foreign_code,
 )
+from arz.commands.rounding import Rounding, rounding
 from arz.evaluate import fresh_episodes
 from arz.explain import words
 from arz.explain.ablation import Ablation, Smaller, smallest
@@ -33,6 +35,7 @@ from arz.explain.linear import NotAffineError, Reading, read
 from arz.explain.traces import LEAST_STEPS, Inside, InsideProgram, look_inside
 from arz.files import folder_inside, write_whole
 from arz.network import Network
+from arz.plain import printable
 from arz.program import Program
 from arz.runs.store import is_run
 from arz.simplify import Guarantee, with_own_names
@@ -44,6 +47,10 @@ NAMES: dict[type[Any], tuple[str, ...]] = {Cartpole: ("x", "theta", "x_dot", "th
 """What the entries of an observation are."""
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
+Costs = list[tuple[str, int, int]]
+"""As `words.costs` has them."""
+MOST_USES = 1_000_000
+"""Uses of results by other lines, of a program that is written as JSON."""
 UNWATCHED = (
     "it is not linear everywhere, and its environment is not known here (for a file: --env), or is made in a way that "
     "only the run names (save the program with arz show --program, and name the environment)"
@@ -60,28 +67,33 @@ def explain(options: argparse.Namespace) -> None:
     found = flow(simple)
     watched = without_foreign_code(options, task)
     reading, why = _reading(simple, watched, options.episode)
-    said = words.sentences(found, reading, why, _where(watched, options.episode))
-    names = _names(task)
+    said = words.sentences(found, reading, why, _where(watched, options.episode), program)
+    costs = words.costs(program)
+    rough = rounding(simple, options.digits, watched)
+    listed = flow(rough.program) if rough is not None else found
+    names, name = _names(task), printable(options.source)
     title = figures.title_of(options.source, "how its numbers flow")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / "flow.svg", diagram(found, title))
+        write_whole(folder / "flow.svg", diagram(listed, title))
         (folder / "kernel.png").unlink(missing_ok=True)  # of an earlier champion of this run
         if reading is not None and _is_shown(reading) and np.any(reading.closed.U != 0):
             labels = names or reading.inputs[: reading.observed]
             about = figures.title_of(options.source, "how what it sees counts later")
             figures.save(inside.kernel_figure(reading.closed, labels, about), folder / "kernel.png")
-        write_whole(folder / "explain.md", _page(options.source, found, reading, said, names, folder))
+        write_whole(folder / "explain.md", _page(name, listed, reading, said, costs, names, folder, rough))
     if options.json:
-        print_json(_everything(found, reading, said))
+        rough_too = {} if rough is None else {"rounded": rough.about}
+        print_json(_everything(found, reading, said, costs) | rough_too)
         return
-    terminal.say(f"# {options.source}, for reading. {Guarantee.EXACT}\n")
-    terminal.say(found.listing())
-    rows = [[name, str(parameters), str(flops)] for name, parameters, flops in words.costs(simple)]
+    terminal.say(f"# {name}, for reading. {rough or Guarantee.EXACT}\n")
+    terminal.say(listed.listing())
+    rows = [[name, str(parameters), str(flops)] for name, parameters, flops in costs]
     terminal.show_table("Cost", ["", "parameters", "FLOPs per step"], rows, text=("",))
     terminal.say("\n".join(f"- {sentence}" for sentence in said))
     if folder is not None:
-        terminal.say(f"Page: {folder / 'explain.md'}. Picture of the flow: {folder / 'flow.svg'}.")
+        where = printable(str(folder))
+        terminal.say(f"Page: {where}/explain.md. Picture of the flow: {where}/flow.svg.")
 
 
 def trace(options: argparse.Namespace) -> None:
@@ -148,12 +160,11 @@ def ablate(options: argparse.Namespace) -> None:
     task = own_task(options, base)
     folder = _folder(options, "ablate")
     how: dict[str, Any] = {"episodes": options.episodes, "threads": options.threads}
-    found = ablated(program, task, **how)
-
-    def say(lines: int, score: float) -> None:
-        terminal.note(f"{lines} lines left: {score:.1f}", options.json)
-
-    smaller = smallest(program, task, tolerance=options.tolerance, on_round=say, **how)
+    with terminal.bar(options.json) as show:
+        found = ablated(program, task, show=lambda share, text: show(share / 2, text), **how)
+        smaller = smallest(
+            program, task, tolerance=options.tolerance, show=lambda share, text: show((1 + share) / 2, text), **how
+        )
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         title = figures.title_of(options.source, task.name, f"{options.episodes} test episodes")
@@ -165,7 +176,7 @@ def ablate(options: argparse.Namespace) -> None:
         small = {"program": str(smaller.program), "score": smaller.score, "removed": smaller.removed}
         print_json({"score": found.score, "completed": found.completed, "parts": parts, "smallest": small})
         return
-    _print_ablation(found, smaller, options)
+    _print_ablation(found, smaller, task, options)
     if folder is not None:
         terminal.say(f"ablation.png, ablation.csv and smallest.arz: {folder}")
 
@@ -175,7 +186,7 @@ def ablate(options: argparse.Namespace) -> None:
 
 def _program(source: str, policy: Program | Network) -> Program:
     if isinstance(policy, Network):
-        raise ValueError(f"{source} is a network, whose parts say nothing: arz show and arz trace take it")
+        raise ValueError(f"{printable(source)} is a network, whose parts say nothing: arz show and arz trace take it")
     return policy
 
 
@@ -184,7 +195,9 @@ def _folder(options: argparse.Namespace, name: str) -> Path | None:
     if options.output:
         folder = Path(options.output)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ValueError(f"{folder} exists already, and nothing is overwritten: choose another name")
+            raise ValueError(
+                f"{printable(str(folder))} exists already, and nothing is overwritten: choose another name"
+            )
     elif is_run(options.source):
         folder = folder_inside(Path(options.source), name)
     else:
@@ -222,7 +235,8 @@ def _reading(program: Program, task: Known | None, episode: int) -> tuple[Readin
 
 def _where(task: Known | None, episode: int) -> str:
     """The episode that was looked at."""
-    return f"test episode {episode} of {'cartpole, ' if isinstance(task, Cartpole) else ''}{task.name if task else ''}"
+    kind = "cartpole, " if isinstance(task, Cartpole) else ""
+    return f"test episode {episode} of {kind}{printable(task.name) if task else ''}"
 
 
 def _is_shown(reading: Reading | None) -> bool:
@@ -233,13 +247,21 @@ def _is_shown(reading: Reading | None) -> bool:
 
 
 def _page(
-    source: str, found: Flow, reading: Reading | None, said: list[str], names: tuple[str, ...] | None, folder: Path
+    source: str,
+    found: Flow,
+    reading: Reading | None,
+    said: list[str],
+    costs: Costs,
+    names: tuple[str, ...] | None,
+    folder: Path,
+    rough: Rounding | None,
 ) -> str:
-    rows = "".join(f"| {name} | {parameters} | {flops} |\n" for name, parameters, flops in words.costs(found.program))
+    rows = "".join(f"| {name} | {parameters} | {flops} |\n" for name, parameters, flops in costs)
     parts = [
-        f"# {source}\n",
+        f"# {_markdown(source)}\n",
         "\n".join(f"- {sentence}" for sentence in said) + "\n",
-        "## The program\n\nIn its readable form. Behind each line stands what it depends on within a step.\n",
+        "## The program\n\nIn its readable form. Behind each line stands what it depends on within a step."
+        f"{f' {rough}' if rough is not None else ''}\n",
         f"```\n{found.listing()}```\n",
         "![How its numbers flow](flow.svg)\n",
         f"## Cost\n\n| | parameters | FLOPs per step |\n|---|---:|---:|\n{rows}",
@@ -251,7 +273,14 @@ def _page(
     return "\n".join(parts)
 
 
-def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[str, Any]:
+def _markdown(text: str) -> str:
+    """A text that says in Markdown what it says, whatever letters it has: no code, links or tags."""
+    return re.sub(r"([\\`*\[\]<>&|!~$#])", r"\\\1", text)
+
+
+def _everything(found: Flow, reading: Reading | None, said: list[str], costs: Costs) -> dict[str, Any]:
+    if found.most_uses > MOST_USES:
+        raise ValueError(f"there are more than {MOST_USES} uses of results to list: without --json they are left out")
     lines = [
         {
             "function": line.function,
@@ -270,9 +299,7 @@ def _everything(found: Flow, reading: Reading | None, said: list[str]) -> dict[s
         "remembered": found.remembered,
         "summary": said,
     }
-    about["costs"] = [
-        dict(zip(("name", "parameters", "flops"), row, strict=True)) for row in words.costs(found.program)
-    ]
+    about["costs"] = [dict(zip(("name", "parameters", "flops"), row, strict=True)) for row in costs]
     if reading is not None:
         matrices = {name: getattr(reading, name).tolist() for name in ("U", "P", "A", "W", "z", "c", "start")}
         values = [[value.real, value.imag] for value in reading.eigenvalues.tolist()]
@@ -330,7 +357,7 @@ def _ablation_table(found: Ablation) -> str:
     return _table_text(["kind", "function", "name", "score without it", "completed", "worth"], rows)
 
 
-def _print_ablation(found: Ablation, smaller: Smaller, options: argparse.Namespace) -> None:
+def _print_ablation(found: Ablation, smaller: Smaller, task: Known, options: argparse.Namespace) -> None:
     rows = [
         [
             part.kind if part.function == 0 or part.kind != "line" else f"line of f{part.function - 1}",
@@ -339,8 +366,8 @@ def _print_ablation(found: Ablation, smaller: Smaller, options: argparse.Namespa
         ]
         for part in found.parts
     ]
-    columns = ["part", "what", "score without it", "lasted to the end", "worth"]
-    title = f"{options.source}: {found.score:.1f} over {found.episodes} test episodes, as it is"
+    columns = ["part", "what", "score without it", task.lasting, "worth"]
+    title = f"{printable(options.source)}: {found.score:.1f} over {found.episodes} test episodes, as it is"
     terminal.show_table(title, columns, rows, text=("part", "what"))
     terminal.say(
         f"\nThe smallest program within {options.tolerance:.0%} that leaving out lines one by one gave: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from arz.export.c import to_c
 from arz.export.parts import Taken
 from arz.export.python import to_python
 from arz.network import Network
+from arz.plain import printable
 from arz.program import Program
 from arz.tasks.any_environment import AnyEnvironment
 from arz.watch import watch
@@ -28,7 +30,7 @@ def export(options: argparse.Namespace) -> None:
     refuse_existing(options.output)
     policy, task = policy_and_task(options)
     if isinstance(policy, Network):
-        raise ValueError(f"{options.source} is a network, and only programs can be exported")
+        raise ValueError(f"{printable(options.source)} is a network, and only programs can be exported")
     known = without_foreign_code(options, task)
     text = EXPORTERS[options.to](policy, name=options.name, observations=_seen(policy, known), taken=_taken(known))
     if not options.output:
@@ -36,11 +38,12 @@ def export(options: argparse.Namespace) -> None:
         return
     with Path(options.output).open("x", encoding="utf-8") as file:
         file.write(text)
-    check = f"python {options.output}"
+    where = shlex.quote(printable(options.output))
+    check = f"python {where}"
     if options.to == "c":
         flags = f"-std=c99 -ffp-contract=off -D{options.name.upper()}_MAIN"
-        check = f"cc {flags} -x c {options.output} -lm -o check && ./check"
-    terminal.say(f"Written: {options.output}. Check it: {check}")
+        check = f"cc {flags} -x c {where} -lm -o check && ./check"
+    terminal.say(f"Written: {printable(options.output)}. Check it: {check}")
 
 
 def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:

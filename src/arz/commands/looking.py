@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from arz import listing, terminal
-from arz.commands.common import policy_at, print_json, print_policy, summary
+from arz.commands.common import (
+    Known,
+    policy_at,
+    print_json,
+    print_policy,
+    summary,
+    task_by_size,
+    without_foreign_code,
+)
+from arz.commands.rounding import Rounding, rounding
 from arz.complexity import complexity
 from arz.evaluate import TEST_SEED
 from arz.network import Network
@@ -80,6 +89,7 @@ def show(options: argparse.Namespace) -> None:
                 _show_beginning(run, about, options)
                 return
             program, own, number = run.champion, json.dumps(run.config.task.variant), about["champion"]
+            task: Known | None = run.config.task
             words = {"lasting": run.config.task.lasting}
             tests = [
                 {**row, **words, "is_own_variant": row["variant"] == own}
@@ -90,12 +100,18 @@ def show(options: argparse.Namespace) -> None:
         raise ValueError(f"{options.source} is not a run: only runs have a configuration")
     else:
         program = policy_at(options.source)
+        task = task_by_size(program)
+    rough = None
+    if options.digits is not None and not options.program:
+        if isinstance(program, Network):
+            raise ValueError(f"--digits is for programs, and {options.source} is a network")
+        rough = rounding(readable(program).program, options.digits, without_foreign_code(options, task))
     if options.program:
         terminal.say(program)
     elif options.json:
-        print_json(_everything(program, about, tests))
+        print_json(_everything(program, about, tests) | ({"rounded": rough.about} if rough is not None else {}))
     else:
-        _print_everything(program, about, tests)
+        _print_everything(program, about, tests, rough)
 
 
 def _show_beginning(run: Run, about: dict[str, Any], options: argparse.Namespace) -> None:
@@ -129,12 +145,14 @@ def _everything(program: Program | Network, about: dict[str, Any], tests: list[d
     return found
 
 
-def _print_everything(program: Program | Network, about: dict[str, Any], tests: list[dict[str, Any]]) -> None:
+def _print_everything(
+    program: Program | Network, about: dict[str, Any], tests: list[dict[str, Any]], rough: Rounding | None
+) -> None:
     if about:
         _print_standing(about)
         terminal.say(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
     terminal.say(program)
-    print_policy(program)
+    print_policy(program, rough=(rough.program, str(rough)) if rough is not None else None)
     for row in tests:
         where = f"# Test, {row['change']}, {row['task']}"
         odd = "" if row["is_own_variant"] else f" Variant: {row['variant']}."

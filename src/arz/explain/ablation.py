@@ -2,8 +2,8 @@
 
 A line is left out; a register that remembers forgets: it begins every step (in a CADF, every call) as it began the
 episode; a CADF is never called. `smallest` leaves out one line after the other, always the one whose loss leaves the
-shortest program, of these the best, as long as the score stays near the whole program's. It chooses with other
-episodes than those that scores are told for.
+shortest program, of these the best, as long as the score stays near the whole program's and the program gets shorter.
+It chooses with other episodes than those that scores are told for.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ from arz.text import KIND_PLURALS, line_text, register_number
 
 CHOOSING_SEED = TEST_SEED + 1
 """The episodes with which `smallest` chooses."""
+BLOCK = 8
+"""So many programs are evaluated at a time: in between progress is told, and Ctrl-C is heard."""
+Show = Callable[[float, str], None]
+"""Is told which share of the work is done, and how it stands."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,14 @@ class Ablation:
         return self.score - part.score
 
 
-def ablate(program: Program, task: Task, *, episodes: int = 100, threads: int | None = None) -> Ablation:
+def ablate(
+    program: Program, task: Task, *, episodes: int = 100, threads: int | None = None, show: Show | None = None
+) -> Ablation:
     """Scores the program without each of its lines, remembering registers and CADFs.
 
     Registers of which there are as many as a memory can have are not made to forget: that takes one more.
     """
+    show = show or _tell_nobody
     whole = with_own_names(program)
     roomy, found_flow = _with_spare(whole), flow(whole)
     remembered = [*found_flow.remembered, *([LAST_ACTION] if found_flow.depends(LAST_ACTION) else [])]
@@ -70,14 +77,17 @@ def ablate(program: Program, task: Task, *, episodes: int = 100, threads: int | 
     parts = [("line", _text(whole, k, n), k, _without(roomy, k, n)) for k, n in _places(whole)]
     parts += [("register", name, 0, _forgetting(roomy, name)) for name in remembered]
     parts += [("function", f"f{k}", k + 1, _uncalled(roomy, k)) for k in range(whole.cadfs)]
-    batch = Batch.pack([roomy, *(made for *_, made in parts)])
-    found = evaluate(batch, task, fresh_episodes(episodes), threads=threads)
-    completed = found.share(Status.COMPLETED)
+
+    def tell(done: int) -> None:
+        show(done / (len(parts) + 1), f"{done} of {len(parts) + 1} programs scored")
+
+    made = [roomy, *(made for *_, made in parts)]
+    scores, completed = _scores(made, task, fresh_episodes(episodes), threads, tell)
     scored = [
-        Part(kind, name, function, float(found.mean[k]), float(completed[k]))
+        Part(kind, name, function, float(scores[k]), float(completed[k]))
         for k, (kind, name, function, _) in enumerate(parts, 1)
     ]
-    return Ablation(whole, float(found.mean[0]), float(completed[0]), episodes, tuple(scored))
+    return Ablation(whole, float(scores[0]), float(completed[0]), episodes, tuple(scored))
 
 
 @dataclass(frozen=True)
@@ -98,9 +108,11 @@ def smallest(
     tolerance: float = 0.02,
     episodes: int = 100,
     threads: int | None = None,
-    on_round: Callable[[int, float], None] | None = None,
+    show: Show | None = None,
 ) -> Smaller:
     """Leaves out lines, always so that the shortest program is left, while the score is near that of the whole one.
+
+    Every round takes at least one line away, so there are no more rounds than lines.
 
     Args:
         program: which.
@@ -108,25 +120,54 @@ def smallest(
         tolerance: the share of the score that may be lost.
         episodes: how many to choose with, and how many, others, to score with.
         threads: how many to use, all by default.
-        on_round: is told the number of lines left, and the score, after each round.
+        show: is told how the work stands.
     """
+    show = show or _tell_nobody
     whole = present = with_own_names(program)
+    lines = len(_places(whole))
     keys = fresh_episodes(episodes, seed=CHOOSING_SEED)
-    goal = float(evaluate(whole, task, keys, threads=threads).mean[0])
+    goal = score = float(evaluate(whole, task, keys, threads=threads).mean[0])
     goal -= tolerance * abs(goal)
     while places := _places(present):
+        gone, text = lines - len(places), f"{len(places)} lines left: {score:.1f}"
         tried = [readable(_without(present, *place)).program for place in places]
-        scores = evaluate(Batch.pack(tried), task, keys, threads=threads).mean
-        lengths = np.array([len(_places(each)) for each in tried])
+        shorter = [each for each in tried if len(_places(each)) < len(places)]  # a result may come back as a copy
+
+        def tell(done: int, gone: int = gone, text: str = text, count: int = len(shorter)) -> None:
+            show((gone + done / (count + 1)) / lines, text)
+
+        tell(0)
+        scores, _ = _scores(shorter, task, keys, threads, tell)
+        lengths = np.array([len(_places(each)) for each in shorter])
         fit = np.flatnonzero(scores >= goal)
         if not len(fit):
             break
         best = fit[np.lexsort((-scores[fit], lengths[fit]))[0]]  # the shortest, of these the best
-        present = tried[best]
-        if on_round is not None:
-            on_round(int(lengths[best]), float(scores[best]))
+        present, score = shorter[best], float(scores[best])
     told = evaluate(Batch.pack([whole, present]), task, fresh_episodes(episodes), threads=threads).mean
-    return Smaller(present, float(told[1]), float(told[0]), len(_places(whole)) - len(_places(present)))
+    return Smaller(present, float(told[1]), float(told[0]), lines - len(_places(present)))
+
+
+def _tell_nobody(share: float, text: str) -> None:
+    """For callers who do not ask."""
+
+
+def _scores(
+    programs: list[Program],
+    task: Task,
+    episodes: NDArray[np.uint64],
+    threads: int | None,
+    tell: Callable[[int], None],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean return of each program, and the share of episodes that lasted; tells how many programs are done."""
+    scores: list[float] = []
+    completed: list[float] = []
+    for first in range(0, len(programs), BLOCK):
+        found = evaluate(Batch.pack(programs[first : first + BLOCK]), task, episodes, threads=threads)
+        scores += found.mean.tolist()
+        completed += found.share(Status.COMPLETED).tolist()
+        tell(len(scores))
+    return np.array(scores), np.array(completed)
 
 
 def _places(program: Program) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import math
 from html import escape
 
 from arz.explain.flow import LAST_ACTION, OBSERVATION, RANDOM, Flow, Line
+from arz.plain import printable
 
 COLOURS = {
     "observation": "#0072b2",
@@ -30,6 +31,8 @@ LEGEND = (
 ROW, LETTER, GAP, FONT = 22, 7.3, 14, 12
 """Height of a line, width of a letter, space beside the texts (pixels); size of the letters."""
 MOST_LETTERS = 76
+MOST_ARCS = 20_000
+"""If there may be more, none is drawn."""
 
 
 def diagram(flow: Flow, title: str) -> str:
@@ -38,19 +41,22 @@ def diagram(flow: Flow, title: str) -> str:
     place = {(line.function, line.number): n for n, line in enumerate(rows) if line is not None}
     texts = [_text(flow, line, n, rows) for n, line in enumerate(rows)]
     width = max(min(max(len(text) for text in texts), MOST_LETTERS), 30) * LETTER
-    right = [(place[used], n, "use") for (key, n) in place.items() for used in sorted(flow.by_place[key].uses)]
-    right += [(place[c], n, "call") for (key, n) in place.items() for c in sorted(flow.by_place[key].conditions)]
-    left = [(place[used], n) for (key, n) in place.items() for used in sorted(flow.by_place[key].carries)]
+    has_arcs = flow.most_uses <= MOST_ARCS
+    linked = [(flow.by_place[key], n) for key, n in place.items()] if has_arcs else []
+    right = [(place[used], n, "use") for line, n in linked for used in sorted(line.uses)]
+    right += [(place[call], n, "call") for line, n in linked for call in sorted(line.conditions)]
+    left = [(place[used], n) for line, n in linked for used in sorted(line.carries)]
     reach = {"left": _reach([(a, b) for a, b in left]), "right": _reach([(a, b) for a, b, _ in right])}
     used = {_colour(flow, line) for line in flow.lines}
     used |= {COLOURS["call"]} if any(kind == "call" for *_, kind in right) else set()
     used |= {COLOURS["memory"]} if left else set()
     legend = [(name, text) for name, text in LEGEND if COLOURS[name] in used]
+    legend += [] if has_arcs else [("call", f"the arcs between lines are left out: there are more than {MOST_ARCS}")]
     start, top = reach["left"] + 3 * GAP, 44 + 16 * (len(legend) + 1)
     height = top + ROW * len(rows) + 16
     widest = max(len(title) * 9.2, max((len(text) for _, text in legend), default=0) * LETTER + 30)
     total = max(start + width + reach["right"] + 3 * GAP, widest + 2 * GAP)
-    parts = [f'<text x="{GAP}" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
+    parts = [f'<text x="{GAP}" y="24" font-size="15" font-weight="bold">{escape(printable(title))}</text>']
     parts += [
         f'<text x="{GAP}" y="{44 + 16 * n}" fill="{COLOURS[name]}">■ {text}</text>'
         for n, (name, text) in enumerate(legend)

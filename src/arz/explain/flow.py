@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from arz.ops import CALL_ARGUMENTS
-from arz.program import NONE, Instruction, Program
+from arz.program import NONE, Instruction, Program, last_written
 from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, line_text, register_text, start_lines
 
 Register = tuple[str, int]
@@ -20,6 +21,31 @@ MOST_NAMES = 6
 OBSERVATION, LAST_ACTION, RANDOM = "observation", "last action", "random numbers"
 
 
+class Writers:
+    """Some lines, and those of other such sets: thousands of lines may read what thousands wrote, and share this."""
+
+    def __init__(self, places: tuple[Place, ...], parts: tuple[Writers, ...] = ()) -> None:
+        self.places, self.parts = places, parts
+        self.most: int = len(places) + sum(part.most for part in parts)
+        """How many lines there are; more, where parts have some in common."""
+
+    def all(self) -> frozenset[Place]:
+        """Their places."""
+        return frozenset(place for writers in _with_parts([self]) for place in writers.places)
+
+
+def _with_parts(some: Iterable[Writers]) -> list[Writers]:
+    """These sets and all that they are made of, each once."""
+    todo = list(some)
+    found = {id(writers): writers for writers in todo}
+    while todo:
+        for part in todo.pop().parts:
+            if id(part) not in found:
+                found[id(part)] = part
+                todo.append(part)
+    return list(found.values())
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of a program, and where what it reads comes from."""
@@ -27,14 +53,28 @@ class Line:
     function: int
     number: int
     text: str
-    uses: frozenset[tuple[int, int]]
-    """Lines (function, number) of the same step whose results it reads."""
-    carries: frozenset[tuple[int, int]]
-    """Lines whose results it may read in the next step."""
+    read: tuple[Writers, ...]
+    carried: tuple[Writers, ...]
     sources: frozenset[str]
     """What it reads that no line of this step wrote: `OBSERVATION`, `LAST_ACTION`, `RANDOM`, or `memory of NAME`."""
-    conditions: frozenset[tuple[int, int]]
-    """Calls that decide whether it is done."""
+    callers: Writers
+    compared: tuple[Writers, ...] = ()
+    """Of a call: the lines of the same step that wrote what it compares."""
+
+    @property
+    def uses(self) -> frozenset[Place]:
+        """Lines (function, number) of the same step whose results it reads."""
+        return frozenset[Place]().union(*(writers.all() for writers in self.read))
+
+    @property
+    def carries(self) -> frozenset[Place]:
+        """Lines whose results it may read in the next step."""
+        return frozenset[Place]().union(*(writers.all() for writers in self.carried))
+
+    @property
+    def conditions(self) -> frozenset[Place]:
+        """Calls that decide whether it is done."""
+        return self.callers.all()
 
 
 @dataclass(frozen=True)
@@ -45,33 +85,46 @@ class Flow:
     lines: tuple[Line, ...]
 
     @cached_property
-    def by_place(self) -> dict[tuple[int, int], Line]:
+    def by_place(self) -> dict[Place, Line]:
         """Lines by function and number."""
         return {(line.function, line.number): line for line in self.lines}
 
     @cached_property
-    def within(self) -> dict[tuple[int, int], frozenset[str]]:
-        """For each line, all that it depends on within a step, directly or by way of other lines and conditions."""
-        found = {place: line.sources for place, line in self.by_place.items()}
-        return self._closure(found, {place: line.uses | line.conditions for place, line in self.by_place.items()})
+    def most_uses(self) -> int:
+        """How often a line reads what another wrote, in this step or the last, or depends on a call; at most."""
+        return sum(w.most for line in self.lines for w in (*line.read, *line.carried, line.callers))
 
     @cached_property
-    def over_time(self) -> dict[tuple[int, int], frozenset[str]]:
-        """The same, also by way of what is remembered from step to step."""
-        found = {place: line.sources for place, line in self.by_place.items()}
-        before = {place: line.uses | line.conditions | line.carries for place, line in self.by_place.items()}
-        return self._closure(found, before)
+    def within(self) -> dict[Place, frozenset[str]]:
+        """For each line, all that it depends on within a step, directly or by way of other lines and conditions."""
+        return self._within[0]
 
-    @staticmethod
-    def _closure(
-        found: dict[Place, frozenset[str]], before: dict[Place, frozenset[Place]]
-    ) -> dict[Place, frozenset[str]]:
-        """All that can be reached backwards."""
-        while True:
-            after = {place: own.union(*(found[used] for used in before[place])) for place, own in found.items()}
-            if after == found:
-                return found
-            found = after
+    @cached_property
+    def over_time(self) -> dict[Place, frozenset[str]]:
+        """The same, also by way of what is remembered from step to step."""
+        return self._reached(lambda line: (*line.read, *line.carried, line.callers))[0]
+
+    @cached_property
+    def _within(self) -> tuple[dict[Place, frozenset[str]], dict[int, frozenset[str]]]:
+        return self._reached(lambda line: (*line.read, line.callers))
+
+    def _reached(
+        self, before: Callable[[Line], Iterable[Writers]]
+    ) -> tuple[dict[Place, frozenset[str]], dict[int, frozenset[str]]]:
+        """All sources that can be reached backwards: from lines by their places, from sets of lines by their ids."""
+        compared = [writers for line in self.lines for writers in line.compared]
+        sets = _with_parts([*(writers for line in self.lines for writers in before(line)), *compared])
+        node = {id(writers): len(self.lines) + n for n, writers in enumerate(sets)}
+        line_node = {place: n for n, place in enumerate(self.by_place)}
+        edges = [[node[id(writers)] for writers in before(line)] for line in self.lines]
+        edges += [[*(line_node[place] for place in w.places), *(node[id(part)] for part in w.parts)] for w in sets]
+        names = list(dict.fromkeys(source for line in self.lines for source in sorted(line.sources)))
+        bit = {name: 1 << n for n, name in enumerate(names)}
+        own = [sum(bit[source] for source in line.sources) for line in self.lines] + [0] * len(sets)
+        masks = reached_bits(edges, own)
+        spelled = {mask: frozenset(name for name in names if bit[name] & mask) for mask in set(masks)}
+        by_line = {place: spelled[masks[n]] for place, n in line_node.items()}
+        return by_line, {number: spelled[masks[n]] for number, n in node.items()}
 
     @cached_property
     def remembered(self) -> tuple[str, ...]:
@@ -81,10 +134,14 @@ class Flow:
         }
         return tuple(sorted(names, key=_order))
 
+    @cached_property
+    def _code(self) -> list[Instruction]:
+        return self.program.lines()
+
     @property
     def acting(self) -> list[Line]:
         """The lines that write the action."""
-        lines = self.program.lines()
+        lines = self._code
         return [
             line
             for line in self.lines
@@ -94,7 +151,7 @@ class Flow:
     @property
     def may_repeat(self) -> bool:
         """Whether the action, or a part of it, may stay as it was in the last step."""
-        lines = [line for line in self.program.lines() if self.program.memory.action in line.outputs]
+        lines = [line for line in self._code if self.program.memory.action in line.outputs]
         return self.program.memory.stateful and all(_keeps(line) for line in lines)
 
     def depends(self, source: str, over_time: bool = True) -> bool:
@@ -104,24 +161,14 @@ class Flow:
         found = self.over_time if over_time else self.within
         return any(source in found[line.function, line.number] for line in self.acting)
 
-    @property
+    @cached_property
     def calls(self) -> list[Line]:
         """The calls of CADFs, in the order of the program."""
-        code = self.program.lines()
-        return [line for line in self.lines if line.function == 0 and code[line.number].op.is_call]
+        return [line for line in self.lines if line.function == 0 and self._code[line.number].op.is_call]
 
     def condition_sources(self, call: Line) -> frozenset[str]:
         """What lines of the same step brought into the two numbers that a call compares."""
-        code = self.program.lines()
-        first, second = (("s", int(value)) for value in code[call.number].inputs[1:3])
-        found: frozenset[str] = frozenset()
-        for register in {first, second} if first != second else ():  # a number is never less than itself
-            for n in reversed(range(call.number)):
-                if register in code[n].outputs:
-                    found |= self.within[0, n]
-                    if not _keeps(code[n]):
-                        break
-        return found
+        return frozenset[str]().union(*(self._within[1][id(writers)] for writers in call.compared))
 
     def listing(self) -> str:
         """The program with a remark behind each line: what it depends on within a step."""
@@ -159,8 +206,39 @@ class Flow:
 
 def flow(program: Program) -> Flow:
     """Follows the numbers of a program, as it stands."""
-    bodies = [_Body(program, function) for function in range(len(program.functions))]
-    return Flow(program, tuple(line for body in bodies for line in body.lines()))
+    code = [program.lines(function) for function in range(len(program.functions))]
+    bodies = [_Body(program, code, function) for function in range(len(code))]
+    return Flow(program, tuple(line for body in bodies for line in body.lines(bodies)))
+
+
+def reached_bits(edges: Sequence[Sequence[int]], own: Sequence[int]) -> list[int]:
+    """For each node of a graph the bits of all nodes that it reaches, and its own: Tarjan's walk, each edge once."""
+    found, first, low = list(own), [0] * len(edges), [0] * len(edges)
+    is_done = [False] * len(edges)
+    open_nodes: list[int] = []
+    count = 0
+    for root in range(len(edges)):
+        path = [] if first[root] else [(root, 0)]
+        while path:
+            node, at = path.pop()
+            if at == 0:
+                count += 1
+                first[node] = low[node] = count
+                open_nodes.append(node)
+            for k in range(max(at - 1, 0), len(edges[node])):
+                other = edges[node][k]
+                if not first[other]:
+                    path += [(node, k + 1), (other, 0)]
+                    break
+                found[node] |= found[other]
+                if not is_done[other]:
+                    low[node] = min(low[node], low[other])
+            else:
+                if low[node] == first[node]:  # all that was opened since reaches each other
+                    while not is_done[node]:
+                        member = open_nodes.pop()
+                        found[member], is_done[member] = found[node], True
+    return found
 
 
 def _order(name: str) -> tuple[str, str, int, str]:
@@ -170,101 +248,120 @@ def _order(name: str) -> tuple[str, str, int, str]:
     return function, register[:1], int(digits or 0), register
 
 
+class _Old(NamedTuple):
+    """What a register may hold before a run of a function writes it: who wrote it, in this step and in the last."""
+
+    read: tuple[Writers, ...]
+    carried: tuple[Writers, ...]
+    sources: frozenset[str]
+
+
 class _Body:
     """One function, and who wrote what when a line reads it."""
 
-    def __init__(self, program: Program, function: int) -> None:
-        self.program, self.function = program, function
-        self.code = program.lines(function)
-        memory = program.memory
-        self.world: dict[Register, str] = {}
-        self.callers = [
+    def __init__(self, program: Program, code: Sequence[Sequence[Instruction]], function: int) -> None:
+        self.program, self.function, self.code = program, function, code[function]
+        self.calls = [
             (number, line)
-            for number, line in enumerate(program.lines())
+            for number, line in enumerate(code[0])
             if function and line.op.is_call and int(line.inputs[0]) == function - 1
         ]
-        if function == 0:
-            self.world = {("v", 1): OBSERVATION}
-        self.action = memory.action if function == 0 else None
-        self.at_end = self._writers_at_end()
-
-    def _writers_at_end(self) -> dict[Register, frozenset[int]]:
+        self.callers = Writers(tuple((0, number) for number, _ in self.calls))
+        self.action = program.memory.action if function == 0 else None
+        self.at_end: dict[Register, Writers] = {}
         """Which lines may have written what a register holds when the function ends."""
-        found: dict[Register, frozenset[int]] = {}
         for number, line in enumerate(self.code):
-            for register in _written(line):
-                found[register] = frozenset({number}) | (
-                    found.get(register, frozenset()) if _keeps(line) else frozenset()
-                )
-        return found
+            self._note(self.at_end, number, line)
+        self.returns = tuple(zip("svi", last_written(self.code), strict=True))
+        self._olds: dict[Register, _Old] = {}
+        self._results: dict[Register, tuple[Writers, bool]] = {}
 
-    def lines(self) -> Iterable[Line]:
+    def _note(self, written: dict[Register, Writers], number: int, line: Instruction) -> None:
+        """Notes that a line wrote."""
+        for register in _written(line):
+            before = written.get(register) if _keeps(line) else None
+            written[register] = Writers(((self.function, number),), () if before is None else (before,))
+
+    def lines(self, bodies: Sequence[_Body]) -> Iterator[Line]:
         """What each line reads, and from whom."""
-        present: dict[Register, tuple[frozenset[int], bool]] = {}
-        """Who may have written a register in this run of the function, and whether it may still hold what was there."""
+        present: dict[Register, Writers] = {}
+        """Who may have written a register in this run of the function."""
+        replaced: set[Register] = set()
+        """The registers that hold nothing any more of what was there before."""
         for number, line in enumerate(self.code):
-            uses: set[tuple[int, int]] = set()
-            carries: set[tuple[int, int]] = set()
+            read: list[Writers] = []
+            carried: list[Writers] = []
             sources: set[str] = {RANDOM} if line.op.draws else set()
+            found: list[_Old] = []
             for register in _reads(line):
-                writers, is_old = present.get(register, (frozenset(), True))
-                uses |= {(self.function, writer) for writer in writers}
-                if is_old:
-                    self._old(register, uses, carries, sources)
+                read += [present[register]] if register in present else []
+                found += [] if register in replaced else [self.old(register)]
             if line.op.is_call:
-                self._results(line, uses, carries, sources)
+                found += self._taken(line, bodies[int(line.inputs[0]) + 1])
+            for old in found:
+                read += old.read
+                carried += old.carried
+                sources |= old.sources
+            compared = {("s", int(value)) for value in line.inputs[1:3]} if line.op.is_call else set()
             yield Line(
                 self.function,
                 number,
                 line_text(line, self.program.memory if self.function == 0 else None),
-                frozenset(uses),
-                frozenset(carries),
+                tuple(read),
+                tuple(carried),
                 frozenset(sources),
-                frozenset((0, call) for call, _ in self.callers),
+                self.callers,
+                # a number is never less than itself
+                tuple(present[register] for register in sorted(compared) if len(compared) > 1 and register in present),
             )
-            for register in _written(line):
-                writers, is_old = present.get(register, (frozenset(), True))
-                present[register] = (writers | {number}, is_old) if _keeps(line) else (frozenset({number}), False)
+            self._note(present, number, line)
+            replaced |= set() if _keeps(line) else set(_written(line))
 
-    def _old(
-        self, register: Register, uses: set[tuple[int, int]], carries: set[tuple[int, int]], sources: set[str]
-    ) -> None:
+    def old(self, register: Register) -> _Old:
         """What a register holds before this run of the function writes it."""
-        if register in self.world:
-            sources.add(self.world[register])
-            return
-        left = {(self.function, writer) for writer in self.at_end.get(register, frozenset())}
+        if register not in self._olds:
+            self._olds[register] = self._find_old(register)
+        return self._olds[register]
+
+    def _find_old(self, register: Register) -> _Old:
+        if self.function == 0 and register == ("v", 1):
+            return _Old((), (), frozenset({OBSERVATION}))
+        left = [self.at_end[register]] if register in self.at_end else []
+        read: list[Writers] = []
         if self.function and register in CALL_ARGUMENTS:
             place = 1 + CALL_ARGUMENTS.index(register)
-            passing = {(0, number) for number, call in self.callers if int(call.inputs[place]) != NONE}
-            uses |= passing  # the call hands it over
-            if len(passing) == len(self.callers):
-                return
-            left |= passing
-        if len(self.callers) > 1:
-            uses |= left  # an earlier call of the same step
+            passing = tuple((0, number) for number, call in self.calls if int(call.inputs[place]) != NONE)
+            read += [Writers(passing)] if passing else []  # the call hands it over
+            if len(passing) == len(self.calls):
+                return _Old(tuple(read), (), frozenset())
+            left += read
+        if len(self.calls) > 1:
+            read += left  # an earlier call of the same step
         if not self.program.memory.stateful or (not left and register != self.action):
-            return  # a constant
-        sources.add(LAST_ACTION if register == self.action else f"memory of {self._name(register)}")
-        carries |= left
+            return _Old(tuple(read), (), frozenset())  # a constant
+        source = LAST_ACTION if register == self.action else f"memory of {self._name(register)}"
+        return _Old(tuple(read), tuple(left), frozenset({source}))
 
     def _name(self, register: Register) -> str:
         prefix = f"f{self.function - 1}." if self.function else ""
         return prefix + register_text(*register, self.program.memory if not self.function else None)
 
-    def _results(
-        self, line: Instruction, uses: set[tuple[int, int]], carries: set[tuple[int, int]], sources: set[str]
-    ) -> None:
+    def _taken(self, call: Instruction, body: _Body) -> list[_Old]:
         """The lines of a CADF whose results a call takes, and what it returns without having written it."""
-        body = _Body(self.program, int(line.inputs[0]) + 1)
-        taken = zip("svi", self.program.returns(body.function), strict=True)
-        for (_, target), register in zip(line.outputs, taken, strict=True):
-            if target == NONE:
-                continue
-            writers = [n for n, inner in enumerate(body.code) if register in inner.outputs]
-            uses |= {(body.function, n) for n in writers}
-            if all(_keeps(body.code[n]) for n in writers):
-                body._old(register, uses, carries, sources)
+        found = []
+        for (_, target), returned in zip(call.outputs, body.returns, strict=True):
+            if target != NONE:
+                writers, is_old = body.result(returned)
+                found += [_Old((writers,), (), frozenset()), *([body.old(returned)] if is_old else [])]
+        return found
+
+    def result(self, register: Register) -> tuple[Writers, bool]:
+        """The lines that write a register, and whether it may still hold something of what was there."""
+        if register not in self._results:
+            numbers = [number for number, line in enumerate(self.code) if register in line.outputs]
+            writers = Writers(tuple((self.function, number) for number in numbers))
+            self._results[register] = writers, all(_keeps(self.code[number]) for number in numbers)
+        return self._results[register]
 
 
 def _reads(line: Instruction) -> list[Register]:

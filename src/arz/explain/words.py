@@ -24,7 +24,10 @@ LAGS = (0, 1, 2, 5, 10, 50)
 
 
 def costs(program: Program) -> list[tuple[str, int, int]]:
-    """Name, parameters and FLOPs per step: of the program, and of the paper's networks for the same task."""
+    """Name, parameters and FLOPs per step: of the program, and of the paper's networks for the same task.
+
+    The program is the whole one: its constants count as it has them, whatever is folded in its form for reading.
+    """
     memory, cost = program.memory, complexity(program)
     sizes = (memory.observations, memory.actions)
     return [
@@ -34,21 +37,30 @@ def costs(program: Program) -> list[tuple[str, int, int]]:
     ]
 
 
-def sentences(flow: Flow, reading: Reading | None, why: str = "", where: str = "an episode") -> list[str]:
+def sentences(
+    flow: Flow, reading: Reading | None, why: str = "", where: str = "an episode", whole: Program | None = None
+) -> list[str]:
     """What there is to say.
 
     Args:
-        flow: of the program.
+        flow: of the program, in its form for reading.
         reading: the program as a filter, if there is one,
         why: and why not, if there is none.
         where: the episode that was looked at for it.
+        whole: the program itself, whose cost is told; that of the flow by default.
     """
-    return [_size(flow.program), *_sources(flow), *_functions(flow), *_filter(reading, why, where)]
+    return [
+        _size(flow.program, whole or flow.program),
+        *_sources(flow),
+        *_functions(flow),
+        *_filter(reading, why, where),
+    ]
 
 
-def _size(program: Program) -> str:
-    own, mlp, lstm = costs(program)
-    lines = _count(sum(len(code) for code in program.functions), "line")
+def _size(listed: Program, whole: Program) -> str:
+    own, mlp, lstm = costs(whole)
+    count, shown = complexity(whole).lines, sum(len(code) for code in listed.functions)
+    lines = _count(count, "line") + ("" if count == shown else f" ({shown} as listed, with constants folded)")
     return (
         f"It has {lines}, {_count(own[1], 'parameter')} and takes {own[2]} FLOPs per step; "
         f"an MLP of the paper's size has {mlp[1]} parameters and takes {mlp[2]} FLOPs, an LSTM {lstm[1]} and {lstm[2]}."

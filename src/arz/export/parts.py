@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from arz.complexity import Complexity, complexity
 from arz.interpreter import execute
 from arz.ops import CALL_ARGUMENTS, ELEMENTARY
-from arz.program import NONE, Instruction, Program
+from arz.program import NONE, Instruction, Program, last_written
 from arz.simplify import readable
 from arz.streams import Stream
 from arz.text import line_text
@@ -59,11 +59,15 @@ class Exported:
     """Of the test vectors: [step, entry]."""
     taken: Taken
 
+    def __post_init__(self) -> None:
+        if not IDENTIFIER.fullmatch(self.name):  # it stands in comments, strings and names of the code
+            raise ValueError(
+                f"the name of an export is letters, digits and _, beginning with a letter, not {self.name!r}"
+            )
+
     @classmethod
     def of(cls, program: Program, name: str, observations: ArrayLike | None, taken: Taken = TAKEN_AS_IT_IS) -> Exported:
         """With observations for test vectors; random ones by default."""
-        if not IDENTIFIER.fullmatch(name):
-            raise ValueError(f"the name of an export is letters, digits and _, beginning with a letter, not {name!r}")
         entries = program.memory.observations
         steps = int(np.clip(TEST_NUMBERS // (entries + program.memory.actions), LEAST_STEPS, MOST_STEPS))
         if observations is None:
@@ -117,13 +121,17 @@ class Exported:
             used |= {(k, n) for k, n in self.returned(call).values()}
         return sorted(used, key=lambda register: ("svmi".index(register[0]), register[1]))
 
+    @cached_property
+    def _returns(self) -> list[tuple[int, int, int]]:
+        return [last_written(lines) for lines in self.code]
+
     def calls(self, function: int) -> list[Instruction]:
         """The calls of a CADF."""
         return [line for line in self.code[0] if line.op.is_call and int(line.inputs[0]) + 1 == function]
 
     def returned(self, call: Instruction) -> dict[tuple[str, int], tuple[str, int]]:
         """Which register of the CADF each result of a call comes from, by where it goes."""
-        places = self.program.returns(int(call.inputs[0]) + 1)
+        places = self._returns[int(call.inputs[0]) + 1]
         found = zip(call.outputs, zip("svi", places, strict=True), strict=True)
         return {target: source for target, source in found if target[1] != NONE}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arz.analysis import figures
-from arz.files import write_whole
+from arz.files import read_text, write_whole
 from arz.reproduce.kinds import KINDS, judge
 from arz.reproduce.plan import SCALES, Item, find_item, item_names, titled
 from arz.reproduce.table import Rows, from_csv, to_csv
@@ -19,6 +19,8 @@ from arz.reproduce.verdict import VERDICTS, Finding
 from arz.reproduce.work import Work, fingerprint, to_json
 
 ABOUT, DATA, FIGURE, PAGE = "about.json", "data.csv", "figure.png", "README.md"
+MOST_BYTES = 2**26
+"""Of a file that is read."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Kept:
     def about(self) -> dict[str, Any]:
         """What was run."""
         with self._understood():
-            found = json.loads((self.place / ABOUT).read_text("utf-8"))
+            found = json.loads(read_text(self.place / ABOUT, MOST_BYTES))
             if (found["item"], found["scale"]) != (self.item.name, self.scale):
                 raise ValueError("it is about another item")
             _ = found["runs"], found["plan"], found["machine"]
@@ -52,7 +54,7 @@ class Kept:
     def rows(self) -> Rows:
         """The numbers."""
         with self._understood():
-            return from_csv((self.place / DATA).read_text("utf-8"))
+            return from_csv(read_text(self.place / DATA, MOST_BYTES))
 
     @cached_property
     def findings(self) -> dict[str, Finding]:

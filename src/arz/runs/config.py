@@ -20,6 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from arz.files import read_text
 from arz.names import did_you_mean
 from arz.network import Architecture
 from arz.plain import UNSEEN
@@ -274,11 +275,7 @@ def load(name: str | Path) -> Config:
             there = f"there are {', '.join(known)}, or name a .toml file"
             raise ValueError(f"there is no preset {str(name)!r}; {there}.{did_you_mean(str(name), known)}")
         return parse(_preset_text(str(name)), f"preset {name}")
-    try:
-        text = Path(name).read_text("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{name}: expected text in UTF-8, found other bytes") from None
-    return parse(text, str(name))
+    return parse(read_text(name, 4 * LONGEST), str(name))
 
 
 def parse(text: str, source: str = "configuration") -> Config:

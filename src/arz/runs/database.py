@@ -191,21 +191,41 @@ def sentence(error: sqlite3.Error, folder: Path | None) -> str:
 
 
 def is_run(path: str | Path) -> bool:
-    """Whether a path is the folder of a run, be it damaged or not."""
+    """Whether a path is the folder of a run, be it damaged or not; where nobody may look, opening it will tell."""
     try:
-        return os.path.lexists(Path(path) / FILE)
-    except ValueError:  # a null character
+        os.lstat(Path(path) / FILE)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):  # it is not there, or cannot be: a name too long, a null character
         return False
+    return True
 
 
-def _check_files(folder: Path) -> None:
+def check_plain(path: Path) -> None:
+    """Makes sure that a file of SQLite's that is not a run's can be handed over to who made it.
+
+    Raises:
+        RunError: it is not a file of its folder, a journal beside it names another file, or it has views or triggers.
+    """
+    _check_files(path.parent, path.name)
+    if path.exists():
+        try:
+            with contextlib.closing(_connect(path.parent, _reading_mode(path.parent, path.name), path.name)) as found:
+                odd = found.execute("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone()
+        except sqlite3.Error as error:
+            raise RunError(f"{path} cannot be used ({error})") from None
+        if odd is not None:
+            raise RunError(f"{path} is not safe to open: it has views or triggers")
+
+
+def _check_files(folder: Path, name: str = FILE) -> None:
     """Refuses what SQLite must not see.
 
     Raises:
-        RunError: there is no file, or one is not a file of the folder, or a journal names another file.
+        RunError: a file is not a file of the folder, or a journal names another file.
     """
     for end in ("", *BESIDE):
-        path = folder / f"{FILE}{end}"
+        path = folder / f"{name}{end}"
         try:
             mode = os.lstat(path).st_mode
         except FileNotFoundError:
@@ -217,9 +237,9 @@ def _check_files(folder: Path) -> None:
             raise RunError(f"{path} is a link, and nothing is followed out of the folder of a run: copy the file there")
         if not stat.S_ISREG(mode):
             raise RunError(f"{path} is not a file")
-    if len(os.fsencode(folder.absolute() / FILE)) > LONGEST_PATH:
+    if len(os.fsencode(folder.absolute() / name)) > LONGEST_PATH:
         raise RunError(f"the path of {folder} is longer than {LONGEST_PATH} bytes, which SQLite does not take: move it")
-    with contextlib.suppress(FileNotFoundError), _opened(folder / f"{FILE}-journal") as journal:
+    with contextlib.suppress(FileNotFoundError), _opened(folder / f"{name}-journal") as journal:
         journal.seek(max(0, os.fstat(journal.fileno()).st_size - len(JOURNAL_MAGIC)))
         if journal.read() == JOURNAL_MAGIC:
             raise RunError(f"{folder} is not safe to open: its journal names another file, and that would be deleted")
@@ -237,12 +257,12 @@ def _opened(path: Path) -> Iterator[Any]:
         yield file
 
 
-def _reading_mode(folder: Path) -> str:
+def _reading_mode(folder: Path, name: str = FILE) -> str:
     """Read-only; where nothing can be written and nobody writes, SQLite is told that nothing will change."""
-    is_still = not os.access(folder, os.W_OK) and not (folder / f"{FILE}-wal").exists()
+    is_still = not os.access(folder, os.W_OK) and not (folder / f"{name}-wal").exists()
     return "ro&immutable=1" if is_still else "ro"
 
 
-def _connect(folder: Path, mode: str) -> sqlite3.Connection:
-    where = f"{(folder.absolute() / FILE).as_uri()}?mode={mode}"
+def _connect(folder: Path, mode: str, name: str = FILE) -> sqlite3.Connection:
+    where = f"{(folder.absolute() / name).as_uri()}?mode={mode}"
     return sqlite3.connect(where, uri=True, isolation_level=None, timeout=30.0, check_same_thread=False)

@@ -21,6 +21,7 @@ from arz.names import install
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
+from arz.runs.database import check_plain
 from arz.runs.run import Run
 from arz.runs.session import Progress
 from arz.runs.store import is_run
@@ -98,6 +99,7 @@ class Sweep:
         optuna = _optuna()
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "sweep.sqlite"
+        check_plain(path)
         try:
             study = optuna.create_study(
                 study_name="sweep", storage=f"sqlite:///{path.resolve()}", direction="maximize", load_if_exists=True
