@@ -260,7 +260,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run from a stranger may name any environment."""
-    config = arz.preset("gymnasium", env=FOLLOW, budget="50", population=20, lag=10, select_every=20)
+    config = arz.preset("gymnasium", env=FOLLOW, budget="400", population=20, lag=10, select_every=20)
     arz.evolve(config, folder=tmp_path / "run", threads=1).close()
 
     def refuse(*_: Any, **__: Any) -> None:

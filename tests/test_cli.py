@@ -149,6 +149,7 @@ def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_every_field_of_a_configuration_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     printed = "".join(help_of(capsys, "evolve", name) for name in config.preset_names())
+    printed += help_of(capsys, "train", "ars", "--policy", "mlp")
     for name in config.field_paths():
         assert re.search(rf"--{name.replace('_', '-')}[ ,]", printed), name
 

@@ -386,5 +386,5 @@ def test_a_window_opens_draws_and_closes() -> None:
 
 def test_a_missing_pygame_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(DependencyNotInstalled, match=r'pip install "arz\[human\]"'):
+    with pytest.raises(DependencyNotInstalled, match=r"pip install '.\[human\]'"):
         CataclysmicCartpole(render_mode="human").reset(seed=0)

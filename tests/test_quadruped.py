@@ -311,7 +311,7 @@ def test_a_missing_mujoco_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch
     import sys
 
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(ValueError, match=r"pip install 'arz\[mujoco\]'"):
+    with pytest.raises(ValueError, match=r"pip install '.\[mujoco\]'"):
         LaikagoLegBreak(engine="mujoco")
 
 

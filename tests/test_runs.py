@@ -99,7 +99,7 @@ def test_a_finished_run_can_be_extended(finished: Path, tmp_path: Path) -> None:
 
 
 def test_a_budget_that_is_spent_already_is_refused(finished: Path) -> None:
-    with Run.open(finished) as run, pytest.raises(ValueError, match="has spent 5k evaluations already"):
+    with Run.open(finished) as run, pytest.raises(ValueError, match="has spent 6k evaluations already"):
         run.extend("5k")
 
 

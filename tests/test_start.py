@@ -22,6 +22,7 @@ from arz.program import Batch, Memory
 from arz.runs.config import Config
 from arz.runs.problem import ProgramProblem
 from arz.runs.store import RunError
+from arz.search.problem import UNTRIED
 from arz.streams import keys
 from arz.tasks.quadruped import LEGS, Quadruped
 from arz.vary import Variation, random_programs
@@ -235,7 +236,7 @@ def test_blind_programs_are_worth_nothing_and_others_as_much_as_ever() -> None:
     usual, usual_steps = all_eyes.score(programs, episodes)
     assert np.array_equal(strict[looks], usual[looks])
     assert np.array_equal(steps[looks], usual_steps[looks])
-    assert (strict[~looks] == -1e6).all()
+    assert (strict[~looks] == UNTRIED).all()
     assert (steps[~looks] == 0).all()
 
 
@@ -244,8 +245,8 @@ def test_a_search_can_insist_on_looking() -> None:
     for sighted in (False, True):
         with arz.evolve(arz.preset("cartpole", islands=1, sighted=sighted, budget="2000"), threads=1) as run:
             found[sighted] = [row["fitness"] for row in run.individuals]
-    assert min(found[False]) > -1e6
-    assert min(found[True]) == -1e6
+    assert min(found[False]) > UNTRIED
+    assert min(found[True]) == UNTRIED
     assert max(found[True]) > 0
 
 

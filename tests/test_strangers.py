@@ -260,8 +260,12 @@ def test_a_file_that_may_not_be_read_gets_a_sentence(
     def refuse(*_: object, **__: object) -> sqlite3.Connection:
         raise sqlite3.OperationalError("unable to open database file")
 
-    def deny(path: object) -> os.stat_result:
-        raise PermissionError(13, "Permission denied", str(path))
+    look = os.lstat
+
+    def deny(path: str | Path, **more: int) -> os.stat_result:
+        if Path(path).name == "run.sqlite":
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", refuse)

@@ -144,7 +144,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     train.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
     _add_running(train)
     method, task = ([each for each in names if each in words] for names in (METHODS, ("cartpole", "quadruped")))
-    _add_fields(train, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}")
+    kinds = [kind for kind in NETWORKS if kind in words]
+    _add_fields(train, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}", *kinds[:1])
 
     sweep = command("sweep", "try a grid of settings, one run each, then repeat the best; goes on where it stopped")
     sweep.add_argument("preset", help=f"{', '.join(configs.preset_names())}, or a .toml file")
@@ -373,10 +374,10 @@ def _presets() -> str:
     return "\n".join(wrapped)
 
 
-def _add_fields(parser: argparse.ArgumentParser, preset: str) -> None:
-    """One option for each field of a configuration; the help tells of those that the preset has."""
+def _add_fields(parser: argparse.ArgumentParser, preset: str, policy: str = "") -> None:
+    """One option for each field of a configuration; the help tells of those that the preset, so changed, has."""
     groups: dict[str, argparse._ArgumentGroup] = {}
-    shown = configs.load(preset)
+    shown = configs.with_policy(configs.load(preset), policy) if policy else configs.load(preset)
     own = configs.own_fields(shown)
     for name, path in configs.field_paths().items():
         table = path[0]

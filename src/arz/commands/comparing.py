@@ -115,7 +115,8 @@ def _print(made: Comparison, is_markdown: bool) -> None:
         for each in _tables(made):
             terminal.show_table(each.title, each.columns, each.rows, text=each.columns[: each.text])
     if not made.is_even:
-        terminal.say("Budgets differ by more than 10 %: --steps compares runs as they stood after so many steps.")
+        how = "--steps compares runs as they stood after so many steps of the task"
+        terminal.say(f"Budgets differ by more than 10 %: {how}.")
     if any(len(method.entries) == 1 for method in made.methods):
         terminal.say("There is no interval for a method with one run: repeat it with other seeds.")
 

@@ -91,6 +91,8 @@ KINDS: dict[str, dict[str, type[Any]]] = {
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
 
+HUGE = 2**1000
+"""Whole numbers beyond this do not become others."""
 LONGEST, MOST_DOTS = 2**16, 2000
 """Of a configuration that a stranger wrote: characters in all, and dots in a line."""
 
@@ -505,7 +507,8 @@ def _fitting(where: str, value: Any, old: Any) -> Any:
         if isinstance(value, float) and value.is_integer():
             value, fits = int(value), True
     elif isinstance(old, float):
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = is_number and (isinstance(value, float) or abs(value) < HUGE)
         value = float(value) if fits else value
     elif isinstance(old, tuple):
         fits = isinstance(value, list | tuple | str)
