@@ -275,7 +275,7 @@ def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypa
 def test_explaining_and_exporting_a_run_import_nothing_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = arz.preset("gymnasium", env=FOLLOW, budget="50", population=20, lag=10, select_every=20)
+    config = arz.preset("gymnasium", env=FOLLOW, budget="400", population=20, lag=10, select_every=20)
     arz.evolve(config, folder=tmp_path / "run", threads=1).close()
 
     def refuse(*_: Any, **__: Any) -> None:
