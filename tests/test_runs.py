@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
+import pickle
 import random
 import re
 import shutil
@@ -553,6 +555,14 @@ def test_a_folder_that_somebody_took_a_moment_ago_is_left_to_them(
     monkeypatch.setattr(evolving, "_free_folder", late)
     assert main(["evolve", "cartpole", *small_options("400"), "--quiet", "--no-test"]) == 0
     assert [path.name for path in asked] == ["cartpole-001", "cartpole-002"]
+
+
+def test_a_copy_of_a_run_is_the_run_opened_again(finished: Path) -> None:
+    with Run.open(finished) as run, copy.copy(run) as other, pickle.loads(pickle.dumps(run)) as third:
+        assert other.folder == third.folder == finished
+        assert str(other.champion) == str(third.champion) == str(run.champion)
+    with pytest.raises(TypeError, match="a run in memory cannot be copied"):
+        copy.deepcopy(Run.create(small()))
 
 
 # ---- what is said ----

@@ -158,6 +158,12 @@ class Run:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Callable[[Path], Run], tuple[Path]]:
+        """A copy, also in another process, is the same run, opened again."""
+        if self.folder is None:
+            raise TypeError("a run in memory cannot be copied: evolve it in a folder, or copy its champion")
+        return Run.open, (self.folder,)
+
     # ---- what there is ----
 
     @property
