@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.native import core
+from arz.native import ByFields, core
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ MAX_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Architecture(ByFields):
     """A kind of network and its sizes.
 
     Raises:
@@ -117,7 +117,7 @@ class Architecture:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class Network(ByFields):
     """An architecture with its numbers.
 
     Raises:
@@ -219,7 +219,7 @@ class Network:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkBatch:
+class NetworkBatch(ByFields):
     """Many networks of one architecture: what a search holds and hands over."""
 
     architecture: Architecture
@@ -241,6 +241,15 @@ class NetworkBatch:
     def core(self) -> core.NetworkBatch:
         """For the native core."""
         return core.network_batch(self.architecture.native, np.ascontiguousarray(self.numbers))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NetworkBatch):
+            return NotImplemented
+        same = self.architecture == other.architecture and self.numbers.shape == other.numbers.shape
+        return same and self.numbers.tobytes() == other.numbers.tobytes()
+
+    def __hash__(self) -> int:
+        return hash((self.architecture, len(self)))
 
     def __len__(self) -> int:
         return len(self.numbers)
