@@ -14,6 +14,9 @@ namespace arz {
 // a program stay in the nearest cache.
 inline int block_lanes(const MemoryShape& shape) { return shape.dim() <= 8 ? 32 : 16; }
 
+// Steps may be so short that even to ask whether to go on takes long.
+inline constexpr std::int64_t kStepsBetweenAsks = 16;
+
 // What one thread works with; reused from call to call.
 template <class Value>
 Value& mine() {
@@ -33,9 +36,12 @@ inline void execute(const Batch& batch, const double* observations, std::int64_t
     ProgramPolicy& policy = mine<ProgramPolicy>();
     policy.load(batch.view(p), count, only_effective);
     policy.reset({keys + first, static_cast<std::size_t>(count)});
-    for (std::int64_t step = 0; step < steps; ++step)
-      policy.act(observations + (step * lanes + first) * shape.observations,
-                 actions + ((p * steps + step) * lanes + first) * shape.actions);
+    for (std::int64_t begin = 0; begin < steps; begin += kStepsBetweenAsks) {
+      Errand::go_on();
+      for (std::int64_t step = begin; step < std::min(steps, begin + kStepsBetweenAsks); ++step)
+        policy.act(observations + (step * lanes + first) * shape.observations,
+                   actions + ((p * steps + step) * lanes + first) * shape.actions);
+    }
   });
 }
 

@@ -14,6 +14,8 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -119,6 +121,7 @@ class Interpreter {
       ticks_ = moved(ticks_, old_width);
       all_.reserve(chunks_);
       masks_.reserve(chunks_);
+      check_places();
       widen_places(old_width);
       resolve_code();
     }
@@ -220,6 +223,7 @@ class Interpreter {
           }
     claim(0, "sv"[shape_.action_kind()], shape_.action_register());
     if (trace_ != nullptr) claim_arrivals();
+    check_places();
 
     numbers_.reserve(number_count_);
     indices_.reserve(index_count_);
@@ -266,6 +270,13 @@ class Interpreter {
       for (auto& kind : place_[f])
         for (std::int32_t& place : kind)
           if (place >= 0) place = place / old_width * width_;
+  }
+
+  // Places are 32-bit numbers.
+  void check_places() const {
+    if (std::max(number_count_, index_count_) >= (std::size_t{1} << 31))
+      throw std::invalid_argument("a program has too much memory for " + std::to_string(lanes_) +
+                                  " episodes side by side: use fewer");
   }
 
   // Observations and arguments that no line reads need room only to be recorded.

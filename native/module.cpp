@@ -67,8 +67,8 @@ Batch make_batch(const MemoryShape& shape, Input<std::uint8_t, 2> instructions, 
 
 // Positions in a batch, checked and copied: the caller's array may change once the GIL is released.
 std::vector<std::size_t> positions(const Batch& batch, const Input<std::int64_t, 1>& indices) {
-  std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < indices.shape(0); ++i) result.push_back(checked(batch, indices.data()[i]));
+  std::vector<std::size_t> result(indices.shape(0));
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = checked(batch, indices.data()[i]);
   return result;
 }
 
@@ -88,9 +88,11 @@ Batch joined(const Batch& first, const Batch& second) {
 }
 
 nb::tuple arrays(const Batch& batch) {
+  const std::size_t programs = batch.size(), image = batch.shape.image_size();
   std::vector<std::uint8_t> bytes, cadfs;
   std::vector<std::int64_t> lengths;
   std::vector<double> images;
+  images.reserve(product({programs, image}));
   for (std::size_t p = 0; p < batch.size(); ++p) {
     const ProgramView program = batch.view(p);
     for (const auto& function : program.functions) {
@@ -101,17 +103,17 @@ nb::tuple arrays(const Batch& batch) {
     cadfs.push_back(static_cast<std::uint8_t>(program.cadfs));
     images.insert(images.end(), program.image.begin(), program.image.end());
   }
-  const std::size_t programs = batch.size(), instructions = bytes.size() / sizeof(Instruction);
+  const std::size_t instructions = bytes.size() / sizeof(Instruction);
   return nb::make_tuple(as_numpy(std::move(bytes), {instructions, sizeof(Instruction)}),
                         as_numpy(std::move(lengths), {programs, kMaxFunctions}), as_numpy(std::move(cadfs), {programs}),
-                        as_numpy(std::move(images), {programs, std::size_t(batch.shape.image_size())}));
+                        as_numpy(std::move(images), {programs, image}));
 }
 
 Output<std::uint8_t> encoded_part(const Batch& batch, std::int64_t first, std::int64_t last) {
   require(0 <= first && first <= last && static_cast<std::size_t>(last) <= batch.size(),
           "expected a part of a batch of " + text(batch.size()));
   auto bytes = [&] {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     return encoded(batch, first, last);
   }();
   const std::size_t count = bytes.size();
@@ -119,7 +121,7 @@ Output<std::uint8_t> encoded_part(const Batch& batch, std::int64_t first, std::i
 }
 
 Batch decoded_batch(const MemoryShape& shape, Input<std::uint8_t, 1> bytes) {
-  const nb::gil_scoped_release release;
+  const LongWork work;
   return decoded(shape, {bytes.data(), bytes.shape(0)});
 }
 
@@ -132,6 +134,7 @@ Batch make_programs(const MemoryShape& shape, std::size_t count, int threads, Ma
     auto store = std::make_shared<Store>(shape);
     Genome& genome = mine<Genome>();
     for (std::size_t i = first; i < last; ++i) {
+      Errand::go_on();
       make(i, genome);
       store->append(genome.view());
       if (store->size() == kSample)
@@ -149,7 +152,7 @@ Batch make_programs(const MemoryShape& shape, std::size_t count, int threads, Ma
 nb::tuple effective(const Batch& batch) {
   std::vector<std::uint8_t> live;
   auto result = [&] {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     Liveness liveness;
     return make_programs(batch.shape, batch.size(), 1, [&](std::size_t p, Genome& genome) {
       const ProgramView program = batch.view(p);
@@ -172,12 +175,9 @@ std::vector<std::uint64_t> entry_registers(const Batch& batch, std::int64_t inde
 
 // ---- run ----
 
-// Lanes of one interpreter share a memory whose places are 32-bit numbers.
-void check_lanes(const Batch& batch, std::int64_t index, std::size_t lanes) {
-  require(lanes >= 1 && lanes <= (1u << 20), "expected 1 to 1048576 lanes, got " + text(lanes));
+void check_program_lanes(const Batch& batch, std::int64_t index, std::int64_t lanes) {
   const double functions = batch.view(checked(batch, index)).function_count();
-  require(functions * batch.shape.image_size() * static_cast<double>(lanes + kLanes) < 2147483648.0,
-          "the memory of " + text(lanes) + " lanes is too large to run side by side: use fewer");
+  check_lanes(lanes, functions * batch.shape.image_size());
 }
 
 void check_observations(const MemoryShape& shape, std::size_t lanes, std::size_t entries, std::size_t keys) {
@@ -193,30 +193,49 @@ Output<double> run(const Batch& batch, Input<double, 3> observations, Input<std:
   check_observations(batch.shape, lanes, observations.shape(2), keys.shape(0));
   check_threads(threads);
   const std::size_t actions = batch.shape.actions;
-  auto* result = new double[batch.size() * steps * lanes * actions];
+  auto* result = new double[product({batch.size(), steps, lanes, actions})];
   nb::capsule owner(result, [](void* p) noexcept { delete[] static_cast<double*>(p); });
   {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     execute(batch, observations.data(), steps, lanes, keys.data(), result, threads, only_effective);
   }
   const std::size_t shape[] = {batch.size(), steps, lanes, actions};
   return Output<double>(result, 4, shape, owner);
 }
 
+// The most numbers that one step of one lane leaves in a trace: when all calls fire.
+double most_traced(const ProgramView& program, int function = 0) {
+  constexpr double fields = sizeof(Event) / sizeof(std::int64_t);
+  const auto written = [&](char letter) { return fields + program.shape->size(kind_number(letter)); };
+  double numbers = function == 0 ? written('v') : 0.0;  // the observation
+  for (const Instruction& x : program.functions[function]) {
+    const OpInfo& op = kOps[x.op];
+    for (int slot = 0; slot < op.outputs; ++slot) numbers += written(op.slots[slot]);
+    if (!op.is_call) continue;
+    for (char letter : std::string_view(kArgumentKinds)) numbers += written(letter);
+    numbers += fields + most_traced(program, 1 + x.args[kCallCallee]);
+  }
+  return numbers;
+}
+
 nb::tuple trace(const Batch& batch, std::int64_t index, Input<double, 3> observations, Input<std::uint64_t, 1> keys) {
   const std::size_t steps = observations.shape(0), lanes = observations.shape(1);
   check_observations(batch.shape, lanes, observations.shape(2), keys.shape(0));
-  check_lanes(batch, index, lanes);
+  check_program_lanes(batch, index, static_cast<std::int64_t>(lanes));
   const std::size_t p = checked(batch, index), width = lanes * batch.shape.actions;
-  std::vector<double> actions(steps * width);
+  require(most_traced(batch.view(p)) * static_cast<double>(steps) * static_cast<double>(lanes) < kMostRecorded,
+          "too much happens to trace it at once: use fewer steps or lanes");
+  std::vector<double> actions(product({steps, width}));
   Trace record;
   {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     Interpreter<Lanes> interpreter;
     interpreter.load(batch.view(p), static_cast<int>(lanes), &record);
     interpreter.reset({keys.data(), lanes});
-    for (std::size_t step = 0; step < steps; ++step)
+    for (std::size_t step = 0; step < steps; ++step) {
+      Errand::go_on();
       interpreter.act(observations.data() + step * lanes * batch.shape.observations, actions.data() + step * width);
+    }
   }
   constexpr std::size_t fields = sizeof(Event) / sizeof(std::int64_t);
   std::vector<std::int64_t> events(record.events.size() * fields);
@@ -230,8 +249,7 @@ nb::tuple trace(const Batch& batch, std::int64_t index, Input<double, 3> observa
 class Stepper {
  public:
   Stepper(const Batch& batch, std::int64_t index, int lanes) {
-    require(lanes >= 1, "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
-    check_lanes(batch, index, lanes);
+    check_program_lanes(batch, index, lanes);
     shape_ = batch.shape;
     policy_.load(batch.view(checked(batch, index)), lanes);
     policy_.reset(std::vector<std::uint64_t>(lanes, 0));
@@ -310,7 +328,7 @@ Batch random_batch(const MemoryShape& shape, const VariationSettings& settings, 
   check_threads(threads);
   const Sampler sampler = make_sampler(shape, settings);
   const std::vector<std::uint64_t> drawn = copied(keys);
-  const nb::gil_scoped_release release;
+  const LongWork work;
   return make_programs(shape, drawn.size(), threads, [&](std::size_t i, Genome& genome) {
     Stream stream(drawn[i]);
     sampler.random_program(genome, stream);
@@ -326,7 +344,7 @@ nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<s
   const std::vector<std::uint64_t> drawn = copied(keys);
   std::vector<std::uint8_t> applied(chosen.size());
   auto children = [&] {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     return make_programs(batch.shape, chosen.size(), threads, [&](std::size_t i, Genome& genome) {
       genome.assign(batch.view(chosen[i]));
       Stream stream(drawn[i]);
@@ -343,7 +361,7 @@ Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64
   check_threads(threads);
   const std::vector<std::size_t> ones = positions(batch, first), others = positions(batch, second);
   const std::vector<std::uint64_t> drawn = copied(keys);
-  const nb::gil_scoped_release release;
+  const LongWork work;
   return make_programs(batch.shape, count, threads, [&](std::size_t i, Genome& genome) {
     Stream stream(drawn[i]);
     crossover(batch.view(ones[i]), batch.view(others[i]), stream, genome);
@@ -359,6 +377,8 @@ Output<std::uint64_t> stream_keys(std::uint64_t base, Input<std::uint64_t, 1> in
 }
 
 std::vector<double> stream_sample(std::uint64_t key, const std::string& kind, int count) {
+  require(kind == "normal" || kind == "uniform", "kind must be normal or uniform, not " + kind);
+  require(count >= 0 && count <= 1'000'000, "expected 0 to 1000000 numbers, not " + std::to_string(count));
   Stream stream(key);
   std::vector<double> result;
   for (int i = 0; i < count; ++i) result.push_back(kind == "normal" ? stream.normal() : stream.uniform());
@@ -370,6 +390,7 @@ std::vector<double> stream_sample(std::uint64_t key, const std::string& kind, in
 
 NB_MODULE(ARZ_MODULE, m) {
   using namespace arz;
+  main_thread = nb::object(nb::module_::import_("threading").attr("main_thread")).release().ptr();
   nb::set_leak_warnings(false);  // settings and programs kept in Python modules live until the process ends
   m.attr("INSTRUCTION_SET") = ARZ_INSTRUCTION_SET;
   m.attr("OPS_DIGEST") = kOpsDigest;
@@ -389,7 +410,7 @@ NB_MODULE(ARZ_MODULE, m) {
       .def("memory_sizes", &memory_sizes)
       .def("arrays", &arrays)
       .def("encoded", &encoded_part)
-      .def("selected", &selected)
+      .def("selected", &selected, nb::arg().noconvert())
       .def("joined", &joined);
   m.def("decoded", &decoded_batch, nb::arg(), nb::arg().noconvert());
   m.def("batch", &make_batch, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),

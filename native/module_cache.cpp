@@ -11,6 +11,8 @@ namespace {
 
 using Keys = Input<std::uint64_t, 2>;
 
+constexpr std::int64_t kMostEntrants = 1'000'000;
+
 Key key_at(const Keys& keys, std::size_t i) { return {keys.data()[2 * i], keys.data()[2 * i + 1]}; }
 
 struct KeyMaker {
@@ -23,10 +25,11 @@ Output<std::uint64_t> program_keys(const Batch& batch, int threads) {
   const std::size_t programs = batch.size();
   std::vector<std::uint64_t> result(2 * programs);
   {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     Pool::shared().run_parts(programs, threads, [&](std::size_t first, std::size_t last, std::size_t) {
       KeyMaker& maker = mine<KeyMaker>();
       for (std::size_t p = first; p < last; ++p) {
+        Errand::go_on();
         maker.liveness.analyse(batch.view(p));
         maker.liveness.write_effective(batch.view(p), maker.genome);
         const Key key = program_key(maker.genome.view());
@@ -40,6 +43,7 @@ Output<std::uint64_t> program_keys(const Batch& batch, int threads) {
 
 Output<std::uint64_t> row_keys(Input<double, 2> rows) {
   std::vector<std::uint64_t> result;
+  result.reserve(product({rows.shape(0), 2}));
   for (std::size_t r = 0; r < rows.shape(0); ++r) {
     Hasher hasher;
     for (std::size_t i = 0; i < rows.shape(1); ++i) {
@@ -59,18 +63,24 @@ Output<std::int64_t> tournaments(Input<std::uint64_t, 1> keys, Input<std::int64_
   const std::size_t count = keys.shape(0);
   const auto living = static_cast<std::int64_t>(fitness.shape(0));
   require(groups.shape(0) == count, "expected a group for each of " + text(count) + " keys");
-  require(size >= 1 && size < (1ll << 31) && entrants >= 1, "a tournament needs at least one entrant");
+  require(size >= 1 && size < (1ll << 31), "a group has 1 to 2147483647 members, not " + std::to_string(size));
+  require(entrants >= 1 && entrants <= kMostEntrants,
+          "a tournament has 1 to " + text(kMostEntrants) + " entrants, not " + std::to_string(entrants));
   std::vector<std::int64_t> winners(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t group = groups.data()[i];
-    if (group < 0 || group >= living / size)
-      reject("group " + std::to_string(group) + " is not among " + std::to_string(living / size));
-    Stream stream(keys.data()[i]);
-    const auto entrant = [&] { return group * size + stream.below(static_cast<std::uint32_t>(size)); };
-    std::int64_t winner = entrant();
-    for (std::int64_t n = 1; n < entrants; ++n)
-      if (const std::int64_t other = entrant(); fitness.data()[other] > fitness.data()[winner]) winner = other;
-    winners[i] = winner;
+  {
+    const LongWork work;
+    for (std::size_t i = 0; i < count; ++i) {
+      Errand::go_on();
+      const std::int64_t group = groups.data()[i];
+      if (group < 0 || group >= living / size)
+        reject("group " + std::to_string(group) + " is not among " + std::to_string(living / size));
+      Stream stream(keys.data()[i]);
+      const auto entrant = [&] { return group * size + stream.below(static_cast<std::uint32_t>(size)); };
+      std::int64_t winner = entrant();
+      for (std::int64_t n = 1; n < entrants; ++n)
+        if (const std::int64_t other = entrant(); fitness.data()[other] > fitness.data()[winner]) winner = other;
+      winners[i] = winner;
+    }
   }
   return as_numpy(std::move(winners), {count});
 }
@@ -97,7 +107,7 @@ Output<std::int64_t> unknown(Cache& cache, Keys keys) {
 Output<double> values(Cache& cache, Keys keys) {
   check_keys(keys);
   std::vector<double> result;
-  result.reserve(keys.shape(0) * cache.columns());
+  result.reserve(product({keys.shape(0), cache.columns()}));
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
     const double* found = cache.find(key_at(keys, i));
     if (found == nullptr) reject("key " + text(i) + " is not in the cache");
@@ -127,6 +137,7 @@ nb::tuple contents(const Cache& cache) {
 }  // namespace
 
 void bind_cache(nb::module_& m) {
+  m.attr("MOST_ENTRANTS") = kMostEntrants;
   m.def("program_keys", &program_keys);
   m.def("tournaments", &tournaments, nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(),
         nb::arg());

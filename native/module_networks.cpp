@@ -32,7 +32,9 @@ NetworkBatch make_batch(const NetworkShape& shape, Input<double, 2> numbers) {
 class NetworkStepper {
  public:
   NetworkStepper(const NetworkBatch& batch, std::int64_t index, int lanes) : shape_(batch.shape) {
-    require(lanes >= 1 && lanes <= 1'048'576, "expected 1 to 1048576 lanes, got " + std::to_string(lanes));
+    int widest = std::max(shape_.observations, shape_.actions);
+    if (shape_.is_lstm) widest = std::max(widest, 2 * DenseMatrix::padded(shape_.hidden[0]));  // what it remembers
+    check_lanes(lanes, widest);
     policy_.load(shape_, batch.view(checked(batch, index)), lanes);
     policy_.reset(std::vector<std::uint64_t>(lanes, 0));
   }

@@ -75,8 +75,12 @@ Engine shared_engine(const Engine& engine) {
   return result;
 }
 
+void check_iterations(int count) {
+  require(count >= 1 && count <= 1000, "contact_iterations must be 1 to 1000, not " + std::to_string(count));
+}
+
 Engine own_engine(bool is_double, int contact_iterations) {
-  require(contact_iterations >= 1 && contact_iterations <= 1000, "contact_iterations must be 1 to 1000");
+  check_iterations(contact_iterations);
   return {is_double ? Engine::Kind::doubles : Engine::Kind::floats, contact_iterations, {}, {}, {}, {}};
 }
 
@@ -84,6 +88,8 @@ Engine own_engine(bool is_double, int contact_iterations) {
 Engine mujoco_engine(std::vector<std::uintptr_t> functions, std::uintptr_t model, unsigned int which,
                      std::vector<double> start, std::vector<std::vector<std::uintptr_t>> data, nb::object owner) {
   require(functions.size() == 3 && !data.empty(), "expected three functions and data for at least one thread");
+  const auto is_null = [](std::uintptr_t address) { return address == 0; };
+  require(model != 0 && std::none_of(functions.begin(), functions.end(), is_null), "an address is 0");
   Engine engine{Engine::Kind::mujoco, 0, {}, {}, std::move(start), std::move(owner)};
   engine.api = {reinterpret_cast<decltype(MujocoApi::step)>(functions[0]),
                 reinterpret_cast<decltype(MujocoApi::get_state)>(functions[1]),
@@ -92,7 +98,7 @@ Engine mujoco_engine(std::vector<std::uintptr_t> functions, std::uintptr_t model
                 which,
                 static_cast<int>(engine.start.size())};
   for (const auto& d : data) {
-    require(d.size() == 4, "expected four addresses for each thread");
+    require(d.size() == 4 && std::none_of(d.begin(), d.end(), is_null), "expected four addresses for each thread");
     engine.data.push_back({reinterpret_cast<void*>(d[0]), reinterpret_cast<double*>(d[1]),
                            reinterpret_cast<double*>(d[2]), reinterpret_cast<double*>(d[3])});
   }
@@ -100,7 +106,7 @@ Engine mujoco_engine(std::vector<std::uintptr_t> functions, std::uintptr_t model
 }
 
 QuadrupedSettings make_quadruped(int leg, int break_step, int steps) {
-  require(leg >= kRandom && leg < laikago::kLegs, "expected a leg from -2 to 3");
+  require(leg >= kRandom && leg < laikago::kLegs, "expected a leg from -2 to 3, not " + std::to_string(leg));
   require(steps >= 1 && steps <= 1'000'000, "steps must be 1 to 1000000");
   require(break_step == kRandom || (break_step >= 0 && break_step < steps),
           "break_step must lie in 0 to " + std::to_string(steps - 1));
@@ -110,6 +116,7 @@ QuadrupedSettings make_quadruped(int leg, int break_step, int steps) {
 // Which leg breaks in each episode, and when: rows (leg, step).
 Output<std::int32_t> breaks(const QuadrupedSettings& settings, Input<std::uint64_t, 1> keys) {
   std::vector<std::int32_t> rows;
+  rows.reserve(2 * keys.shape(0));
   for (const Break& b : breaks_of(settings, copied(keys))) rows.insert(rows.end(), {b.leg, b.step});
   return as_numpy(std::move(rows), {keys.shape(0), 2});
 }
@@ -118,15 +125,19 @@ Output<std::int32_t> breaks(const QuadrupedSettings& settings, Input<std::uint64
 // many parts of the episode as there are keys for a leg (or steps, if these are fewer).
 Output<std::uint64_t> balanced(const QuadrupedSettings& settings, Input<std::uint64_t, 1> keys) {
   std::vector<std::uint64_t> result = copied(keys);
-  const std::size_t parts = std::clamp<std::size_t>(result.size() / laikago::kLegs, 1, settings.steps);
-  QuadrupedSettings random = settings;
-  random.leg = random.break_step = kRandom;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const std::size_t leg = i % laikago::kLegs, part = i / laikago::kLegs % parts;
-    for (Break b = break_of(random, result[i]);
-         static_cast<std::size_t>(b.leg) != leg || b.step * parts / settings.steps != part;
-         b = break_of(random, result[i]))
-      result[i] = mix(result[i] + kGolden);
+  {
+    const LongWork work;
+    const std::size_t parts = std::clamp<std::size_t>(result.size() / laikago::kLegs, 1, settings.steps);
+    QuadrupedSettings random = settings;
+    random.leg = random.break_step = kRandom;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      Errand::go_on();
+      const std::size_t leg = i % laikago::kLegs, part = i / laikago::kLegs % parts;
+      for (Break b = break_of(random, result[i]);
+           static_cast<std::size_t>(b.leg) != leg || b.step * parts / settings.steps != part;
+           b = break_of(random, result[i]))
+        result[i] = mix(result[i] + kGolden);
+    }
   }
   const std::size_t count = result.size();
   return as_numpy(std::move(result), {count});
@@ -142,24 +153,27 @@ nb::tuple rollout(const Many& batch, const QuadrupedSettings& settings, const En
   check_threads(threads);
   require(crowd >= 1 && crowd <= 100'000, "expected 1 to 100000 robots side by side");
   const std::size_t programs = batch.size(), episodes = keys.shape(0);
+  check_episodes(episodes);
+  std::vector<QuadrupedOutcome> outcomes(product({programs, episodes}));
+  std::vector<double> sums(product({programs, sums_of(batch)}));
   const std::vector<std::uint64_t> drawn = copied(keys);
-  std::vector<QuadrupedOutcome> outcomes(programs * episodes);
-  std::vector<double> sums(programs * sums_of(batch));
   if (engine.kind == Engine::Kind::mujoco) threads = std::min<int>(threads, static_cast<int>(engine.data.size()));
   {
-    const nb::gil_scoped_release release;
+    const LongWork long_work;
     using Policy = PolicyOf<Many>;
     const auto load_one = [&](Policy& policy, std::size_t p) {
       load(policy, batch, p, 1, only_effective, sums.data() + p * sums_of(batch));
     };
     const Constraint constraint{constraint_length, constraint_total};
     BranchingWork<Policy> work{settings, drawn, programs, load_one, outcomes.data(), constraint, shares_trunk, crowd};
-    if (engine.relays)
+    if (engine.relays) {
+      const Errand::Help help(nullptr);  // others wait for the robots that it moves
       engine.relays->run(work);
-    else
+    } else {
       Pool::shared().run(threads, threads, [&](std::size_t thread) {
         engine.visit(thread, [&]<class R>(R robots) { Branching<Policy, R>(std::move(robots)).run(work); });
       });
+    }
   }
   std::vector<double> totals(outcomes.size()), distances(outcomes.size());
   std::vector<std::int32_t> lengths(outcomes.size());
@@ -181,11 +195,12 @@ Output<double> recorded_rollout(const Many& batch, std::int64_t index, const Qua
                                 const Engine& engine, Input<std::uint64_t, 1> keys) {
   check_fit<Quadruped>(batch.shape);
   const std::size_t p = checked(batch, index), episodes = keys.shape(0), steps = settings.steps;
-  require(episodes * steps * kQuadrupedTruth < (1u << 30), "too many episodes to record at once: use fewer");
+  const std::size_t numbers = product({episodes, steps, kQuadrupedTruth});
+  require(numbers < kMostRecorded, "too many episodes to record at once: use fewer");
   const std::vector<std::uint64_t> drawn = copied(keys);
-  std::vector<double> rows(episodes * steps * kQuadrupedTruth, std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> rows(numbers, std::numeric_limits<double>::quiet_NaN());
   {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     engine.visit(0, [&](auto robots) {
       PolicyOf<Many> policy;
       load(policy, batch, p, 1, true, nullptr);
@@ -220,8 +235,10 @@ class QuadrupedStepper {
     breaks_[which] = break_of(settings_, key);
   }
 
-  // Rewards and statuses. Episodes that have ended have the reward 0, whatever their robots do.
+  // Rewards and statuses. Episodes that have ended have the reward 0, whatever their robots do. After an interruption
+  // some robots have moved and others have not: start anew.
   nb::tuple step(Input<double, 2> actions) {
+    const Interruptible here;
     const std::size_t count = episodes_.size();
     require(actions.shape(0) == count && actions.shape(1) == Quadruped::kActions,
             "expected " + text(count) + " actions of " + text(Quadruped::kActions) + " numbers each");
@@ -326,6 +343,8 @@ Output<double> simulated(Input<double, 1> state, Input<double, 1> target, Input<
               works.shape(0) == laikago::kLegs,
           "expected a state of 37 numbers, 12 targets and 4 truth values");
   require(steps >= 0 && steps <= 1'000'000, "expected 0 to 1000000 steps");
+  check_iterations(iterations);
+  const Interruptible here;
   laikago::State<T> now;
   T aim[laikago::kJoints], able[laikago::kLegs];
   auto* numbers = reinterpret_cast<T*>(&now);
@@ -334,6 +353,7 @@ Output<double> simulated(Input<double, 1> state, Input<double, 1> target, Input<
   for (int l = 0; l < laikago::kLegs; ++l) able[l] = physics::number<T>(works.data()[l]);
   std::vector<double> rows;
   for (int s = 0; s < steps; ++s) {
+    Errand::go_on();
     laikago::step(now, aim, able, iterations);
     for (int i = 0; i < laikago::kStateNumbers; ++i) {
       if constexpr (physics::Traits<T>::lanes == 1)
@@ -347,7 +367,9 @@ Output<double> simulated(Input<double, 1> state, Input<double, 1> target, Input<
 
 // Moves standing robots for some control steps; for measuring speed.
 void exercise(const Engine& engine, int robots, int control_steps) {
-  const nb::gil_scoped_release release;
+  require(robots >= 1 && robots <= 100'000 && control_steps >= 0 && control_steps <= 1'000'000,
+          "expected 1 to 100000 robots and 0 to 1000000 steps");
+  const LongWork work;
   engine.visit(0, [&](auto herd) {
     herd.reserve(robots);
     for (int r = 0; r < robots; ++r) herd.start(r);

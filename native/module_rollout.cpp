@@ -29,15 +29,16 @@ nb::tuple rollout(const Many& batch, const CartpoleSettings& settings, Input<std
   using Policy = PolicyOf<Many>;
   check_fit<Cartpole>(batch.shape);
   check_threads(threads);
-  const std::size_t programs = batch.size(), episodes = keys.shape(0);
+  const std::size_t programs = batch.size(), episodes = keys.shape(0), all = product({programs, episodes});
+  check_episodes(episodes);
   const std::vector<std::uint64_t> drawn = copied(keys);
-  std::vector<double> totals(programs * episodes);
-  std::vector<std::int32_t> lengths(programs * episodes);
-  std::vector<std::uint8_t> statuses(programs * episodes);
+  std::vector<double> totals(all);
+  std::vector<std::int32_t> lengths(all);
+  std::vector<std::uint8_t> statuses(all);
   const std::size_t block = block_lanes(batch.shape), blocks = (episodes + block - 1) / block;
-  std::vector<double> sums(programs * blocks * sums_of(batch));
+  std::vector<double> sums(product({programs, blocks, sums_of(batch)}));
   {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     Pool::shared().run(programs * blocks, threads, [&](std::size_t task) {
       const std::size_t p = task / blocks, first = task % blocks * block, count = std::min(block, episodes - first);
       auto& mine_own = mine<Rollout<Policy, Cartpole>>();
@@ -65,11 +66,12 @@ Output<double> recorded_rollout(const Many& batch, std::int64_t index, const Car
   check_fit<Cartpole>(batch.shape);
   const std::size_t p = checked(batch, index), episodes = keys.shape(0);
   const std::size_t steps = settings.steps, fields = Cartpole::kTruth, block = block_lanes(batch.shape);
-  require(episodes * steps * fields < (1u << 30), "too many episodes to record at once: use fewer");
+  const std::size_t numbers = product({episodes, steps, fields});
+  require(numbers < kMostRecorded, "too many episodes to record at once: use fewer");
   const std::vector<std::uint64_t> drawn = copied(keys);
-  std::vector<double> rows(episodes * steps * fields, std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> rows(numbers, std::numeric_limits<double>::quiet_NaN());
   {
-    const nb::gil_scoped_release release;
+    const LongWork work;
     Rollout<PolicyOf<Many>, Cartpole> mine_own;
     std::vector<Outcome> outcomes(block);
     for (std::size_t first = 0; first < episodes; first += block) {

@@ -1,6 +1,6 @@
 // Threads that wait for work. One pool per process, shared by all calls; work is handed out in single tasks, so that
 // uneven tasks still end together, or, where they are small, in one part for each thread. Results must not depend on
-// who does a task.
+// who does a task. Where no more threads can be had, those there are do all of it.
 #pragma once
 
 #include <unistd.h>
@@ -12,8 +12,11 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
-#include <vector>
+#include <utility>
+
+#include "errand.hpp"
 
 namespace arz {
 
@@ -37,19 +40,18 @@ class Pool {
   // exception.
   void run(std::size_t tasks, int threads, const std::function<void(std::size_t)>& work) {
     if (threads <= 1 || tasks <= 1) {
-      for (std::size_t task = 0; task < tasks; ++task) work(task);
+      for (std::size_t task = 0; task < tasks; ++task) {
+        Errand::go_on();
+        work(task);
+      }
       return;
     }
-    const std::lock_guard one_call(calls_);
+    const std::unique_lock one_call = my_turn();
     {
       const std::lock_guard lock(mutex_);
-      const int helpers = static_cast<int>(std::min<std::size_t>(threads, tasks)) - 1;
-      while (static_cast<int>(threads_.size()) < helpers) {
-        const int worker = static_cast<int>(threads_.size()) + 1;
-        threads_.emplace_back([this, worker] { wait_for_work(worker); });
-        threads_.back().detach();
-      }
+      const int helpers = started(static_cast<int>(std::min<std::size_t>(threads, tasks)) - 1);
       work_ = &work;
+      errand_ = Errand::here();
       tasks_ = tasks;
       next_ = 0;
       failure_ = nullptr;
@@ -60,9 +62,8 @@ class Pool {
     wake_.notify_all();
     do_tasks();
     look_out_for([this] { return busy_ == 0; });
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
-    if (failure_) std::rethrow_exception(failure_);
+    wait_for_helpers();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
   // Calls work(first, last, part) for parts of 0..items, one for each thread: for items too small to be handed out
@@ -80,6 +81,24 @@ class Pool {
  private:
   static constexpr std::chrono::microseconds kPatience{1000};
 
+  // One call at a time; who waits for another can be stopped.
+  std::unique_lock<std::timed_mutex> my_turn() {
+    std::unique_lock turn(calls_, std::defer_lock);
+    while (!turn.try_lock_for(Errand::kBetweenLooks)) Errand::wait_on();
+    return turn;
+  }
+
+  // So many threads to help, or fewer if the system gives no more.
+  int started(int wanted) {
+    try {
+      for (; started_ < wanted; ++started_)
+        std::thread([this, worker = started_ + 1] { wait_for_work(worker); }).detach();
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
+    return std::min(wanted, started_);
+  }
+
   void wait_for_work(int worker) {
     std::uint64_t seen = 0;
     for (;;) {
@@ -89,7 +108,10 @@ class Pool {
         seen = job_;
         if (worker > helpers_) continue;
       }
-      do_tasks();
+      {
+        const Errand::Help help(errand_);
+        do_tasks();
+      }
       {
         const std::lock_guard lock(mutex_);
         if (--busy_ == 0) done_.notify_one();
@@ -105,22 +127,43 @@ class Pool {
     for (const auto end = Clock::now() + kPatience; !has_come() && Clock::now() < end;) std::this_thread::yield();
   }
 
-  void do_tasks() {
-    for (std::size_t task; (task = next_.fetch_add(1)) < tasks_;) {
-      try {
-        (*work_)(task);
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        if (!failure_) failure_ = std::current_exception();
-        next_ = tasks_;
+  void wait_for_helpers() {
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        if (done_.wait_for(lock, Errand::kBetweenLooks, [this] { return busy_ == 0; })) return;
       }
+      attempt([] { Errand::wait_on(); });
     }
   }
 
-  std::mutex calls_, mutex_;
+  void do_tasks() {
+    for (std::size_t task; (task = next_.fetch_add(1)) < tasks_;)
+      attempt([&] {
+        Errand::go_on();
+        (*work_)(task);
+      });
+  }
+
+  // The first failure ends the work of all.
+  template <class Work>
+  void attempt(Work work) {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      if (errand_ != nullptr) errand_->stop();
+      next_ = tasks_;
+    }
+  }
+
+  std::timed_mutex calls_;
+  std::mutex mutex_;
   std::condition_variable wake_, done_;
-  std::vector<std::thread> threads_;
+  int started_ = 0;  // threads that wait for work, or do it
   const std::function<void(std::size_t)>* work_ = nullptr;
+  Errand* errand_ = nullptr;
   std::size_t tasks_ = 0;
   std::atomic<std::size_t> next_ = 0;
   std::exception_ptr failure_;

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "errand.hpp"
 #include "lanes.hpp"
 #include "random.hpp"
 #include "tasks/status.hpp"
@@ -45,7 +46,9 @@ class Rollout {
     for (std::size_t l = 0; l < keys.size(); ++l) episode_[l] = static_cast<int>(l);
     running_ = static_cast<int>(keys.size());
     is_open_.assign(keys.size(), true);
+    Errand* const errand = Errand::here();
     while (running_ > 0) {
+      if (errand != nullptr) errand->ask();
       task.observe(policy);
       if (recording != nullptr) [[unlikely]]
         record_before(*recording);

@@ -7,6 +7,7 @@
 namespace arz {
 
 inline constexpr int kCallEvent = 4;
+inline constexpr std::size_t kMostRecorded = 1 << 30;  // numbers, of whatever is recorded
 
 struct Event {
   std::int64_t step;

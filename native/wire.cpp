@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "errand.hpp"
 #include "liveness.hpp"
 
 namespace arz {
@@ -125,6 +126,7 @@ std::vector<std::uint8_t> encoded(const Batch& batch, std::size_t first, std::si
   Genome effective;
   Packer packer;
   for (std::size_t p = first; p < last; ++p) {
+    Errand::go_on();
     const ProgramView program = batch.view(p);
     liveness.analyse(program);
     liveness.write_effective(program, effective);
@@ -138,6 +140,7 @@ Batch decoded(const MemoryShape& shape, std::span<const std::uint8_t> bytes) {
   Genome program;
   program.shape = shape;
   for (Unpacker unpacker(bytes); !unpacker.is_at_end();) {
+    Errand::go_on();
     read(unpacker, program);
     if (const std::string what = check_shape(shape, program.cadfs); !what.empty()) throw std::invalid_argument(what);
     if (const std::string what = check_program(program.view()); !what.empty()) throw std::invalid_argument(what);

@@ -288,6 +288,7 @@ def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
         (["evolve", "cartpole", "--seed", "-1"], "a seed is a whole number from 0"),
         (["evolve", "cartpole", "--threads", "0", "--quiet", "--budget", "10"], "expected 1 to 1024 threads, got 0"),
         (["evolve", "cartpole", "--cache", "2147483647"], "cache must be at most"),
+        (["evolve", "cartpole", "--tournament", "2147483647"], "tournament must be at most 1000000, not 2147483647: the most that live on an island"),
         (["evolve", "cartpole", "--length", "ab"], "length must be two numbers"),
         (["evolve", "cartpole", "--length", "[1.5, 2]"], "length must be two numbers"),
         (["evolve", "cartpole", "--op-weights", "{scalar_add = 'x'}"], "the weight of op scalar_add must be a number, not 'x'"),

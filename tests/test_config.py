@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +102,43 @@ def test_what_is_no_budget_is_refused(text: str) -> None:
 
 def test_the_default_is_a_configuration() -> None:
     assert config.parse("") == Config()
+
+
+SETTINGS = [
+    (kind, item.name) for kind in config.KINDS["search"].values() for item in fields(kind) if type(item.default) is int
+]
+COUNTS = {"resample_every", "restart_after", "select_every"}
+"""Of children: these may be large, and then nothing happens."""
+BOUNDED_BY_OTHERS = {"lag", "hurdle_episodes"}
+
+
+@pytest.mark.parametrize(("kind", "name"), SETTINGS)
+def test_every_whole_number_of_a_search_has_a_most_and_a_reason(kind: Any, name: str) -> None:
+    most, why = kind.MOST.get(name, (2**31 - 1, "no run has so many children"))
+    assert name in kind.MOST or name in COUNTS | BOUNDED_BY_OTHERS
+    with pytest.raises(ValueError, match=f"^{name} must be at most {most}, not {most + 1}: {why}$"):
+        kind(**{name: most + 1})
+    for odd in (1.5, True, "3"):
+        with pytest.raises(ValueError, match=f"^{name} must be a whole number"):
+            kind(**{name: odd})
+
+
+@pytest.mark.parametrize("name", ["population", "children", "initial"])
+def test_islands_cannot_hold_more_than_memory(name: str) -> None:
+    sizes = {"population": 10, "initial": 1_000_000 if name == "population" else 10, name: 1_000_000}
+    with pytest.raises(ValueError, match=f"{name} must be at most 909090 on each of 11 islands"):
+        config.KINDS["search"]["nsga2"](islands=11, **sizes)
+
+
+@pytest.mark.parametrize("kind", ["cartpole", "quadruped"])
+def test_every_number_of_a_task_has_a_most(kind: str) -> None:
+    task = config.KINDS["task"][kind]
+    numbers = [item.name for item in fields(task) if type(item.default) in (int, float)]
+    assert numbers
+    for name in numbers:
+        for value in (2**31 - 1, 2**40, 1e300):
+            with pytest.raises(ValueError, match=name):
+                task(**{name: value})
 
 
 ODD = [

@@ -228,7 +228,8 @@ def test_all_equal_still_fills_the_island() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"children": 0}, {"initial": 10}, {"islands": 0}, {"population": 1}, {"cache": -1}]
+    "changes",
+    [{"children": 0}, {"initial": 10}, {"islands": 0}, {"population": 1}, {"cache": -1}, {"warm_up": float("nan")}],
 )
 def test_settings_out_of_range_are_refused_by_name(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):

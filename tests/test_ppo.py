@@ -108,6 +108,7 @@ def test_without_the_extra_it_says_what_to_install(
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"entropy": -1.0}, "entropy must be 0 or more"),
         ({"sequence": 1}, "sequence must be a whole number of at least 2"),
+        ({"sequence": 1_000_000, "environments": 101}, "sequence must be at most 990099 for 101 environments"),
         ({"activation": "gelu"}, "activation must be tanh or"),
     ],
 )

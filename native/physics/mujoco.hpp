@@ -43,7 +43,10 @@ class MujocoRobots {
   }
   void break_leg(int slot, int leg) { robots_[slot].works[leg] = 0; }
   void advance(int slots) {
-    for (int s = 0; s < slots; ++s) advance(robots_[s], kSubsteps);
+    for (int s = 0; s < slots; ++s) {
+      Errand::go_on();
+      advance(robots_[s], kSubsteps);
+    }
   }
   double state(int slot, int i) const { return robots_[slot].seen[i]; }
 

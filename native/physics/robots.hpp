@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "errand.hpp"
 #include "interpreter.hpp"
 #include "laikago.hpp"
 
@@ -46,7 +47,10 @@ class Robots {
 
   // One control step of the robots in the first slots.
   void advance(int slots) {
-    for (int g = 0; g * kWidth < slots; ++g) advance(groups_[g], kSubsteps);
+    for (int g = 0; g * kWidth < slots; ++g) {
+      Errand::go_on();
+      advance(groups_[g], kSubsteps);
+    }
   }
 
   // Number i of the state: quaternion (x, y, z, w), position, joint angles, angular velocity (in the trunk's axes),

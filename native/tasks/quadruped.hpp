@@ -39,6 +39,7 @@ inline Break break_of(const QuadrupedSettings& settings, std::uint64_t key) {
 
 inline std::vector<Break> breaks_of(const QuadrupedSettings& settings, const std::vector<std::uint64_t>& keys) {
   std::vector<Break> breaks;
+  breaks.reserve(keys.size());
   for (std::uint64_t key : keys) breaks.push_back(break_of(settings, key));
   return breaks;
 }

@@ -96,12 +96,16 @@ def record(
 
     State and parameters are those at the start of a step, as the policy met them; action, what the motors got of it
     and reward are those of the step.
+
+    Raises:
+        ValueError: it is none of our tasks.
     """
     if isinstance(task, AnyEnvironment):
         return task.record(policy.packed, as_keys(episodes))
     if isinstance(task, Quadruped):
         return _record_quadruped(policy, task, as_keys(episodes))
-    assert isinstance(task, Cartpole)
+    if not isinstance(task, Cartpole):
+        raise ValueError(f"record knows Cartpole, Quadruped and AnyEnvironment, not {type(task).__name__}")
     rows = core.recorded_rollout(policy.packed, 0, task.native, as_keys(episodes))
     return {name: rows[:, :, column] for column, name in enumerate(TRUTH)}
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, cast
 
 from arz import ops
 from arz._cpu import supports_x86_64_v3
 
-__all__ = ["BUILDS", "core", "load"]
+__all__ = ["BUILDS", "ByFields", "core", "load"]
 
 BUILDS = {"baseline": "_native_baseline", "x86-64-v3": "_native_v3"}
 """The module of each build, slowest first."""
@@ -38,3 +39,10 @@ if TYPE_CHECKING:
     from arz import _native as core
 else:
     core = load(os.environ.get("ARZ_INSTRUCTION_SET") or ("x86-64-v3" if supports_x86_64_v3() else "baseline"))
+
+
+class ByFields:
+    """A record that copies and pickles by its fields: what it keeps of the native core is made anew."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, item.name) for item in fields(cast(Any, self)))

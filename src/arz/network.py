@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.files import decoded, read_bytes
-from arz.native import core
+from arz.native import ByFields, core
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ TABLE = re.compile(r"^[ \t]*\[+[ \t]*[A-Za-z_]", re.M)
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Architecture(ByFields):
     """A kind of network and its sizes.
 
     Raises:
@@ -132,7 +132,7 @@ class Architecture:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class Network(ByFields):
     """An architecture with its numbers.
 
     Raises:
@@ -255,7 +255,7 @@ def _numbers(name: str, text: str, shape: tuple[int, ...]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkBatch:
+class NetworkBatch(ByFields):
     """Many networks of one architecture: what a search holds and hands over."""
 
     architecture: Architecture
@@ -277,6 +277,15 @@ class NetworkBatch:
     def core(self) -> core.NetworkBatch:
         """For the native core."""
         return core.network_batch(self.architecture.native, np.ascontiguousarray(self.numbers))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NetworkBatch):
+            return NotImplemented
+        same = self.architecture == other.architecture and self.numbers.shape == other.numbers.shape
+        return same and self.numbers.tobytes() == other.numbers.tobytes()
+
+    def __hash__(self) -> int:
+        return hash((self.architecture, len(self)))
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.native import core
+from arz.native import ByFields, core
 from arz.ops import NUMBER, OPS, Op
 
 MAX_CADFS = core.MAX_CADFS
@@ -39,7 +39,7 @@ Code = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Memory:
+class Memory(ByFields):
     """What a program can see, do and remember.
 
     `v1` receives the observation; the action is `s3` if there is one, the first entries of `v4` if
@@ -188,7 +188,7 @@ def last_written(lines: Iterable[Instruction]) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(ByFields):
     """A control program. Equal programs are equal bit for bit.
 
     `functions[0]` is `GetAction`, the others are the CADFs `f0`, `f1`, ... `image` holds the start
@@ -298,9 +298,12 @@ class Program:
         return hash((self.memory, self._bytes()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
-    """Many programs of one memory, packed side by side in the native core: what a search works on."""
+    """Many programs of one memory, packed side by side in the native core: what a search works on.
+
+    Batches of equal programs in the same order are equal.
+    """
 
     memory: Memory
     core: core.Batch
@@ -318,6 +321,21 @@ class Batch:
         if any(program.memory != memory for program in programs):
             raise ValueError("the programs of a batch must have one memory")
         return cls(memory, _pack(memory, programs))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _batch_of, (self.memory, *self.core.arrays())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batch):
+            return NotImplemented
+        return self.memory == other.memory and len(self) == len(other) and self._bytes() == other._bytes()
+
+    def __hash__(self) -> int:
+        return hash((self.memory, len(self)))
+
+    def _bytes(self) -> tuple[bytes, ...]:
+        arrays: tuple[NDArray[Any], ...] = self.core.arrays()
+        return tuple(array.tobytes() for array in arrays)
 
     def __len__(self) -> int:
         return len(self.core)
@@ -348,6 +366,11 @@ class Batch:
             )
             for p, n in enumerate(cadfs)
         ]
+
+
+def _batch_of(memory: Memory, *arrays: NDArray[Any]) -> Batch:
+    """The batch whose arrays these are."""
+    return Batch(memory, core.batch(memory.native, *arrays))
 
 
 def as_positions(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.names import did_you_mean
-from arz.native import core
+from arz.native import ByFields, core
 from arz.ops import OPS
 from arz.program import Batch, Memory, Program, as_positions
 from arz.streams import Stream, as_keys, mix
@@ -68,7 +68,7 @@ if core.MUTATIONS != MUTATIONS:
 
 
 @dataclass(frozen=True)
-class Variation:
+class Variation(ByFields):
     """What random instructions, programs and mutations are drawn from.
 
     Raises:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.search.draws import normal_rows
-from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
+from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
 from arz.search.problem import G, SeeingProblem
 from arz.streams import keys
 
@@ -58,6 +58,10 @@ class ArsSettings(SharedSettings):
     """Observations are centred and scaled (V2)."""
 
     LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "population": 3, "top": 1}
+    MOST: ClassVar[dict[str, tuple[int, str]]] = {
+        **SharedSettings.MOST,
+        "top": (MOST, "there are no more directions"),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,7 +75,7 @@ class ArsSettings(SharedSettings):
             raise ValueError(f"top must be at most {self.population // 2}, the directions, not {self.top}")
         for name in ("step_size", "noise"):
             if not 0 < getattr(self, name) < HUGE:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
+                raise ValueError(f"{name} must be above 0 and below {HUGE:g}, not {getattr(self, name)}")
 
 
 @dataclass

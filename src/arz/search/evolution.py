@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import ClassVar, Generic
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,10 @@ from arz.search.problem import UNTRIED, G, Problem
 from arz.streams import keys
 
 NO_PARENT = -1
-MAX_CACHE = 100_000_000
-MAX_ISLANDS = 10_000
+MOST = 1_000_000
+"""Individuals on an island, or episodes of one of them: one batch of more takes days, or no memory holds it."""
+MOST_LIVING = 10_000_000
+"""On all islands."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +71,42 @@ class SharedSettings:
         "select_top": 1,
         "selection_episodes": 1,
     }
+    """The least of each whole number; 0 of those not named."""
+    MOST: ClassVar[dict[str, tuple[int, str]]] = {
+        "islands": (10_000, "each of them takes part in every batch"),
+        "population": (MOST, "more do not fit into memory"),
+        "episodes": (MOST, "more take days"),
+        "selection_episodes": (MOST, "more take days"),
+        "select_top": (MOST, "the most that live on an island"),
+        "cache": (100_000_000, "more do not fit into memory"),
+    }
+    """The most of each, and why; those not named count children, and 2**31 - 1 is more than any run has."""
+    SIZES: ClassVar[tuple[str, ...]] = ("population",)
+    """How many individuals an island may have to hold."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            least = self.LEAST.get(name, 0)
-            if isinstance(value, int) and not isinstance(value, bool) and not least <= value < 2**31:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value}")
-        if self.cache > MAX_CACHE:
-            raise ValueError(f"cache must be at most {MAX_CACHE}, not {self.cache}")
-        if self.islands > MAX_ISLANDS:
-            raise ValueError(f"islands must be at most {MAX_ISLANDS}, not {self.islands}")
+        for item in fields(self):
+            self._check(item.name, getattr(self, item.name), type(item.default))
+        for name in self.SIZES:
+            if self.islands * getattr(self, name) > MOST_LIVING:
+                most = f"{MOST_LIVING // self.islands} on each of {self.islands} islands: more do not fit into memory"
+                raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)}")
         if not self.restart_improvement >= 0:
             raise ValueError(f"restart_improvement must be 0 or more, not {self.restart_improvement}")
+
+    def _check(self, name: str, value: Any, kind: type) -> None:
+        """Refuses what is not of the kind of a field, or out of its range."""
+        if kind is bool and not isinstance(value, bool):
+            raise ValueError(f"{name} must be true or false, not {value!r}")
+        if kind is float and (not isinstance(value, int | float) or isinstance(value, bool)):
+            raise ValueError(f"{name} must be a number, not {value!r}")
+        if kind is not int:
+            return
+        least, (most, why) = self.LEAST.get(name, 0), self.MOST.get(name, (2**31 - 1, "no run has so many children"))
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, not {value}")
+        if value > most:
+            raise ValueError(f"{name} must be at most {most}, not {value}: {why}")
 
 
 @dataclass

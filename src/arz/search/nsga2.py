@@ -10,6 +10,7 @@ and cheaper problem.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from arz.native import core
 from arz.search import pareto
-from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
+from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
 from arz.search.problem import CrossingProblem, G
 from arz.streams import keys
 
@@ -50,9 +51,17 @@ class Nsga2Settings(SharedSettings):
     """Of individuals with equal scores only one may stay."""
 
     LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "children": 1, "initial": 2}
+    MOST: ClassVar[dict[str, tuple[int, str]]] = {
+        **SharedSettings.MOST,
+        "children": (MOST, "more do not fit into memory"),
+        "initial": (MOST, "more do not fit into memory"),
+    }
+    SIZES: ClassVar[tuple[str, ...]] = ("population", "children", "initial")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if math.isnan(self.warm_up):
+            raise ValueError(f"warm_up must be a number, not {self.warm_up}")
         if self.initial < self.population:
             raise ValueError(f"initial must be at least the population of {self.population}, not {self.initial}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from arz.search.evolution import SharedSettings
+from arz.search.evolution import MOST, SharedSettings
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,19 @@ class PpoSettings(SharedSettings):
         "batch": 2,
         "epochs": 1,
     }
+    MOST: ClassVar[dict[str, tuple[int, str]]] = {
+        **SharedSettings.MOST,
+        "sequence": (MOST, "no episode has more steps"),
+        "environments": (10_000, "more do not fit into memory"),
+        "batch": (100_000_000, "more do not fit into memory"),
+        "epochs": (10_000, "more take days"),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.sequence * self.environments > self.MOST["batch"][0]:
+            most = f"{self.MOST['batch'][0] // self.environments} for {self.environments} environments"
+            raise ValueError(f"sequence must be at most {most}, not {self.sequence}: more do not fit into memory")
         if not 0 < self.learning_rate < 1e6:
             raise ValueError(f"learning_rate must be above 0, not {self.learning_rate}")
         if not 0 <= self.entropy < 1e6:

@@ -40,6 +40,10 @@ class Settings(SharedSettings):
     fitness."""
 
     LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "tournament": 1, "lag": 1}
+    MOST: ClassVar[dict[str, tuple[int, str]]] = {
+        **SharedSettings.MOST,
+        "tournament": (core.MOST_ENTRANTS, "the most that live on an island"),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

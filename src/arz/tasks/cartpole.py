@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.names import did_you_mean
-from arz.native import core
+from arz.native import ByFields, core
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
 
@@ -53,7 +53,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Cartpole:
+class Cartpole(ByFields):
     """A variant of Cataclysmic Cartpole.
 
     Raises:

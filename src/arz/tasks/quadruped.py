@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.names import did_you_mean
-from arz.native import core
+from arz.native import ByFields, core
 from arz.tasks import mujoco_model
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
@@ -75,7 +75,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Quadruped:
+class Quadruped(ByFields):
     """A variant of Laikago leg-breaking.
 
     Raises:
