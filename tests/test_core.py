@@ -85,7 +85,7 @@ def interrupt(command: list[str], signals: int = 1) -> tuple[int, str, str]:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         for _ in range(signals):
-            time.sleep(1.5)
+            time.sleep(0.7)
             process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
     finally:

@@ -96,7 +96,7 @@ def test_what_a_killed_test_left_is_undone(sent: Path) -> None:
     script = (
         "import sqlite3, os, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('PRAGMA cache_size = 1');"
         "c.execute('BEGIN'); c.execute('DELETE FROM individuals'); c.execute('DELETE FROM metrics'); c.execute('PRAGMA cache_spill = 1');"
-        'c.execute("INSERT INTO facts SELECT hex(randomblob(9)), hex(zeroblob(9000000))"); os.kill(os.getpid(), 9)'
+        'c.execute("INSERT INTO facts SELECT hex(randomblob(9)), hex(zeroblob(13000000))"); os.kill(os.getpid(), 9)'
     )
     subprocess.run([Path(ARZ).parent / "python", "-c", script, str(sent / "run.sqlite")])
     assert (sent / "run.sqlite-journal").stat().st_size > 512
@@ -219,6 +219,19 @@ def test_a_small_file_with_endless_rows_is_refused(sent: Path, capsys: pytest.Ca
     share_pages(sent / "run.sqlite")
     assert "it holds more than its file can" in complaint(capsys, "plot", sent)
     assert "is damaged" in complaint(capsys, "resume", sent, "--budget", "2000")
+
+
+def test_holes_do_not_make_a_file_large(sent: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that seems to have a terabyte could explain any number of rows."""
+    share_pages(sent / "run.sqlite")
+    os.truncate(sent / "run.sqlite", 2**40)
+    assert "it holds more than its file can" in complaint(capsys, "plot", sent)
+    assert "mostly holes" in complaint(capsys, "resume", sent, "--budget", "2000")
+
+
+def test_a_fact_is_not_a_book(sent: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spoil(sent, "INSERT INTO facts VALUES ('more', '[' || replace(hex(zeroblob(13000000)), '00', '0, ') || '0]')")
+    assert "the fact 'more' is too long" in complaint(capsys, "show", sent)
 
 
 def test_one_bad_run_does_not_hide_the_others(

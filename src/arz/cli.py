@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of a command line; which preset that names decides which defaults its help shows."""
-    parser = _Parser(prog="arz", description=(arz.__doc__ or "").splitlines()[0], allow_abbrev=False)
+    parser = _Parser(prog="arz", description=(arz.__doc__ or "").partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"arz {arz.__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 

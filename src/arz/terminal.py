@@ -116,6 +116,8 @@ def stoppable() -> Iterator[Callable[[], bool]]:
     def ask(number: int, _: Any) -> None:
         if asked.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
+        if not asked.is_set() and number == signal.SIGINT:
+            note("Stopping as soon as what is under way is done; Ctrl-C once more stops at once.")
         asked.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

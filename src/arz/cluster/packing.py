@@ -27,7 +27,8 @@ Packed = dict[str, Any]
 
 def pack_task(task: Task) -> Packed:
     """A task as plain values."""
-    assert isinstance(task, Cartpole | Quadruped | AnyEnvironment)
+    if not isinstance(task, Cartpole | Quadruped | AnyEnvironment):
+        raise ValueError(f"workers elsewhere know the tasks {', '.join(TASKS)}, not {type(task).__name__}")
     if isinstance(task, AnyEnvironment):
         task.check_imported()
     return {"kind": type(task).__name__, "fields": asdict(task)}

@@ -28,6 +28,10 @@ STEPS_AT_ONCE = 20_000
 LEAST_STEPS, STEPS_PER_BYTE = 2_000_000, 20
 LEAST_BYTES = 2**20
 """What reading may take, beside what the size of the files explains."""
+ROW_BYTES = 4
+"""What a row takes in a file beside its values, at the least."""
+MOST_HOLES = 64
+"""A file may seem larger than the disk space it takes by this factor: some disks compress."""
 TOO_MUCH = "is damaged: it holds more than its file can"
 
 
@@ -71,6 +75,8 @@ class Database:
             raise RunError(f"{self.folder} cannot be written to")
         if os.stat(self.folder / FILE).st_nlink > 1:
             raise RunError(f"{self.folder / FILE} is in other folders too (a hard link): copy the run, then go on")
+        if os.stat(self.folder / FILE).st_size > _bytes_of(self.folder / FILE):
+            raise RunError(f"{self.folder} is damaged (its file is mostly holes)")
         self.connection.close()
         self._is_writing = True
         self._connect()
@@ -92,7 +98,7 @@ class Database:
         room = LEAST_BYTES + self._bytes_on_disk()
         with self._bounded(), self.explaining():
             for row in self.connection.execute(statement):
-                room -= sum(len(value) if isinstance(value, str | bytes) else 1 for value in row)
+                room -= ROW_BYTES + sum(len(value) if isinstance(value, str | bytes) else 1 for value in row)
                 if room < 0 and self.folder is not None:
                     raise RunError(f"{self.folder} {TOO_MUCH}")
                 found.append(row)
@@ -153,11 +159,7 @@ class Database:
     def _bytes_on_disk(self) -> int:
         if self.folder is None:
             return 0
-        found = 0
-        for end in ("", "-wal"):
-            with contextlib.suppress(OSError):
-                found += os.stat(self.folder / f"{FILE}{end}").st_size
-        return found
+        return sum(_bytes_of(self.folder / f"{FILE}{end}") for end in ("", "-wal"))
 
     @contextlib.contextmanager
     def _bounded(self) -> Iterator[None]:
@@ -243,6 +245,15 @@ def _check_files(folder: Path, name: str = FILE) -> None:
         journal.seek(max(0, os.fstat(journal.fileno()).st_size - len(JOURNAL_MAGIC)))
         if journal.read() == JOURNAL_MAGIC:
             raise RunError(f"{folder} is not safe to open: its journal names another file, and that would be deleted")
+
+
+def _bytes_of(path: Path) -> int:
+    """How much a file can hold: its size, but not that of holes, which take no disk space."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0
+    return min(found.st_size, MOST_HOLES * 512 * found.st_blocks) if found.st_blocks else found.st_size
 
 
 @contextlib.contextmanager

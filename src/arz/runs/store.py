@@ -74,6 +74,8 @@ KEYS = {
     "tests": "champion, change, task, variant, seed, episodes",
 }
 PYTHON = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,), "NULL": (type(None),)}
+MOST_FACT = 2**25
+"""Characters of a fact; the longest is a program to start with."""
 PUT_FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 TYPES = {"uint8", "int64", "uint64", "float64"}
 
@@ -238,6 +240,8 @@ class Store:
         """What is known about the run."""
         found = {}
         for row in self.rows("facts"):
+            if len(row["value"]) > MOST_FACT:
+                raise self.damage(f"the fact {row['name']!r} is too long")
             try:
                 found[row["name"]] = json.loads(row["value"])
             except (ValueError, RecursionError):
