@@ -94,7 +94,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of a command line; which preset that names decides which defaults its help shows."""
+    """The parser of a command line.
+
+    Fields of a configuration are options of the command that is asked for, and of no other, as there are many; the
+    preset that is named decides which of their values the help shows.
+    """
+    asked = next((word for word in words if not word.startswith("-")), "")
+    presets = configs.preset_names()
     parser = _Parser(prog="arz", description=(arz.__doc__ or "").partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"arz {arz.__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
@@ -110,7 +116,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     evolve.add_argument(
         "preset",
         nargs="?",
-        help=f"{', '.join(configs.preset_names())}, or a .toml file (default with --env: gymnasium)",
+        help=f"{', '.join(presets)}, or a .toml file (default with --env: gymnasium)",
     )
     evolve.add_argument("--seed", type=int, default=1, help="what all random numbers come from (default: 1)")
     evolve.add_argument(
@@ -122,11 +128,14 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         help="begin with the champion of a run, or the program of an .arz file, in place of random programs",
     )
     evolve.usage = "arz evolve PRESET [--option VALUE ...], or arz evolve --env NAME [--option VALUE ...]"
-    evolve.formatter_class = argparse.RawDescriptionHelpFormatter
-    evolve.description = f"{evolve.description}\n\npresets (arz evolve PRESET --help shows their values):\n{_presets()}"
     _add_running(evolve)
-    shown = "gymnasium" if any(word.startswith("--env") for word in words) else "cartpole"
-    _add_fields(evolve, next((word for word in words if word in configs.preset_names()), shown))
+    if asked == "evolve":
+        evolve.formatter_class = argparse.RawDescriptionHelpFormatter
+        evolve.description = (
+            f"{evolve.description}\n\npresets (arz evolve PRESET --help shows their values):\n{_about()}"
+        )
+        shown = "gymnasium" if any(word.startswith("--env") for word in words) else "cartpole"
+        _add_fields(evolve, next((word for word in words if word in presets), shown))
 
     train = command("train", "train a neural network for a task, in a new run: what programs are compared with")
     train.add_argument("method", choices=METHODS, help="ars: Augmented Random Search; ppo: an extra")
@@ -143,12 +152,13 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     train.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
     _add_running(train)
-    method, task = ([each for each in names if each in words] for names in (METHODS, ("cartpole", "quadruped")))
-    kinds = [kind for kind in NETWORKS if kind in words]
-    _add_fields(train, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}", *kinds[:1])
+    if asked == "train":
+        method, task = ([each for each in names if each in words] for names in (METHODS, ("cartpole", "quadruped")))
+        kinds = [kind for kind in NETWORKS if kind in words]
+        _add_fields(train, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}", *kinds[:1])
 
     sweep = command("sweep", "try a grid of settings, one run each, then repeat the best; goes on where it stopped")
-    sweep.add_argument("preset", help=f"{', '.join(configs.preset_names())}, or a .toml file")
+    sweep.add_argument("preset", help=f"{', '.join(presets)}, or a .toml file")
     sweep.add_argument("--output", metavar="FOLDER", required=True, help="the folder of the sweep")
     sweep.add_argument(
         "--grid",
@@ -164,7 +174,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     sweep.usage = "arz sweep PRESET --output FOLDER [--grid NAME=VALUE,... ...] [--option VALUE ...]"
     _add_backend(sweep)
     _add_json(sweep)
-    _add_fields(sweep, next((word for word in words if word in configs.preset_names()), "cartpole"))
+    if asked == "sweep":
+        _add_fields(sweep, next((word for word in words if word in presets), "cartpole"))
 
     compare = command("compare", "put methods side by side: scores with intervals, tests, costs, curves")
     compare.add_argument(
@@ -365,7 +376,7 @@ def _add_backend(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _presets() -> str:
+def _about() -> str:
     """The presets, each with what it is for."""
     wrapped = [
         textwrap.fill(configs.preset_about(name), 96, initial_indent=f"  {name:20}", subsequent_indent=" " * 22)
