@@ -564,3 +564,18 @@ def test_what_a_stranger_wrote_does_not_reach_the_terminal(sent: Path, tmp_path:
     done = subprocess.run([ARZ, "runs", tmp_path], capture_output=True)
     assert "evil" in done.stdout.decode()
     assert not set("\x1b\x9b\x07\r\u202e") & set(done.stdout.decode())
+
+
+def test_a_configuration_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "huge.toml").write_bytes(b"")
+    os.truncate(tmp_path / "huge.toml", 2**40)
+    for name, sentence in (
+        ("pipe", "not a regular file"),
+        ("zero", "not a regular file"),
+        ("folder", "is a folder"),
+        ("huge", "at most"),
+    ):
+        assert sentence in complaint(capsys, "evolve", tmp_path / f"{name}.toml")

@@ -46,7 +46,7 @@ ENDINGS = {
 
 MORE = {"target": "a larger --target", "budget": "a larger --budget"}
 """What lets a run go on that has ended."""
-LEAST_REPORTS = 8
+LEAST_REPORTS = 4
 LONG = 0.5
 """A search that found nothing better in this share of its evaluations stands still."""
 
