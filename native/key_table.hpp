@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "canonical.hpp"
 
 namespace arz {
+
+// Keys can come from a file: nobody shall be able to make up some that are all in each other's way. Where a key is
+// does not matter for any result.
+inline const std::uint64_t salt = (std::uint64_t{std::random_device()()} << 32) + std::random_device()();
 
 class KeyTable {
  public:
@@ -49,7 +54,7 @@ class KeyTable {
   };
 
   std::size_t mask() const { return slots_.size() - 1; }
-  std::size_t home(const Key& key) const { return mix(key.low + kGolden * key.high) & mask(); }
+  std::size_t home(const Key& key) const { return mix(mix(key.low ^ salt) + kGolden * key.high) & mask(); }
   std::size_t after(std::size_t slot) const { return (slot + 1) & mask(); }
   // Where the key is, or would be.
   std::size_t slot_of(const Key& key) const {

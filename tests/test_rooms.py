@@ -51,7 +51,8 @@ DOORS: dict[str, set[str]] = {
     "cluster.worker": {"cluster.packing", "evaluate", "interpreter", "program", "streams", "tasks.cartpole"}
     | {"tasks.quadruped", "tasks.task", "vary"},
     "cluster.crew": {"cluster.packing", "cluster.scheduling", "cluster.worker", "network", "program", "tasks.task"},
-    "cluster.ray_workers": {"names"}
+    "cluster.ray_workers": {"files"}
+    | {"names"}
     | {"cluster.crew", "cluster.packing", "cluster.scheduling", "cluster.worker", "interpreter"},
     "tasks.schedule": {"streams"},
     "tasks.foreign": set(),
@@ -173,7 +174,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.ppo", "streams"},
-    "runs.sweep": {"runs.database"}
+    "runs.sweep": {"files"}
+    | {"runs.database"}
     | {"names"}
     | {
         "evaluate",
@@ -338,7 +340,8 @@ DOORS: dict[str, set[str]] = {
     }
     | {"reproduce.summary", "reproduce.work", "terminal"},
     "commands.sweeping": {"", "analysis", "commands.common", "runs", "runs.config", "runs.sweep", "terminal"},
-    "cli": {"terminal"}
+    "cli": {"files"}
+    | {"terminal"}
     | {"cluster.crew", "export", "", "commands", "names", "network", "reproduce.plan", "runs", "runs.run"}
     | {"tasks.cartpole", "tasks.quadruped"},
 }

@@ -13,13 +13,19 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import arz
 from arz.cli import main
+from arz.explain import linear
+from arz.export.parts import Exported
+from arz.runs import config as configs
 from arz.runs import database
 from arz.runs.run import Run
 from arz.runs.store import CREATING, RunError
+from arz.search.cache import ScoreCache
+from arz.tasks import foreign
 from tests.runs_support import ARZ, content, small
 
 LOOKING = ("show", "runs")
@@ -579,3 +585,170 @@ def test_a_configuration_is_a_regular_file(tmp_path: Path, capsys: pytest.Captur
         ("huge", "at most"),
     ):
         assert sentence in complaint(capsys, "evolve", tmp_path / f"{name}.toml")
+
+
+# ---- a stranger's folder as the working directory ----
+
+
+@pytest.fixture
+def pendulum(tmp_path: Path) -> Path:
+    few = ["--select-every", "50", "--population", "20", "--lag", "20", "--selection-episodes", "2", "--steps", "20"]
+    assert (
+        main(
+            [
+                "evolve",
+                "--env",
+                "Pendulum-v1",
+                *few,
+                "--budget",
+                "200",
+                "--threads",
+                "1",
+                "--quiet",
+                "--no-test",
+                "--output",
+                str(tmp_path / "pendulum"),
+            ]
+        )
+        == 0
+    )
+    return tmp_path / "pendulum"
+
+
+def there(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ARZ, *words], cwd=folder, capture_output=True, text=True, timeout=200)
+
+
+def test_processes_do_not_look_for_modules_in_the_working_directory(pendulum: Path) -> None:
+    for name in ("multiprocessing", "numpy", "gymnasium", "arz"):
+        (pendulum / f"{name}.py").write_text("open('ran', 'w').write('the code ran')")
+    assert there(pendulum, "show", ".", "--digits", "3").returncode == 0
+    done = there(pendulum, "resume", ".", "--budget", "300", "--threads", "2", "--no-test")
+    assert done.returncode == 0, done.stderr
+    assert not (pendulum / "ran").exists()
+
+
+def test_settings_of_matplotlib_in_the_working_directory_are_not_obeyed(sent: Path) -> None:
+    (sent / "matplotlibrc").write_text("text.usetex: True\nfont.family: no\x1b[31mfont\nbad\x1b[2Jkey: 1\n")
+    done = there(sent, "plot", ".")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_files_that_options_name_are_opened_when_a_person_allows_it(
+    pendulum: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "any.xml").write_text("<mujoco/>")
+    with Run.open(pendulum) as run:
+        text = configs.render(run.config)
+    strange = text.replace("env_options = {}", 'env_options = {xml_file = "./any.xml"}')
+    assert strange != text
+    spoil(pendulum, f"UPDATE facts SET value = '{json.dumps(strange)}' WHERE name = 'config'")
+    for command in ("test", "trace", "resume --quiet", "compare --json"):
+        name, *more = command.split()
+        assert "--allow-file ./any.xml" in complaint(capsys, name, pendulum, *more)
+    assert "cannot be made" in complaint(capsys, "test", pendulum, "--allow-file", "./any.xml")
+    foreign.ALLOWED.clear()
+    spoil(
+        pendulum,
+        f"UPDATE facts SET value = '{json.dumps(text.replace('env_options = {}', chr(101) + 'nv_options = {render_mode = ' + json.dumps('human') + '}'))}' WHERE name = 'config'",
+    )
+    assert "cannot have render_mode" in complaint(capsys, "test", pendulum)
+
+
+def test_looking_does_not_play_for_ever(pendulum: Path) -> None:
+    with Run.open(pendulum) as run:
+        text = configs.render(run.config).replace("steps = 20\n", "steps = 1000000000\n")
+    spoil(pendulum, f"UPDATE facts SET value = '{json.dumps(text)}' WHERE name = 'config'")
+    done = there(pendulum, "export", ".", "--to", "c")
+    assert done.returncode == 0, done.stderr
+
+
+# ---- found by an attack ----
+
+
+def test_folders_of_results_are_not_followed_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "README.md").write_text("precious")
+    (tmp_path / "rep" / "smoke").mkdir(parents=True)
+    (tmp_path / "rep" / "smoke" / "change-schedules").symlink_to(elsewhere)
+    assert "is a link" in complaint(capsys, "reproduce", "change-schedules", "--output", tmp_path / "rep", "--quiet")
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "point-000").symlink_to(elsewhere)
+    (tmp_path / "sweep" / "point-001").symlink_to(elsewhere)
+    sweep = (
+        "sweep",
+        "cartpole",
+        "--output",
+        str(tmp_path / "sweep"),
+        "--grid",
+        "tournament=2,3",
+        "--budget",
+        "400",
+        "--json",
+    )
+    assert "is a link" in complaint(capsys, *sweep)
+    assert {path.name: path.read_text() for path in elsewhere.iterdir()} == {"README.md": "precious"}
+
+
+def test_a_journal_of_another_file_is_not_rolled_back(
+    sent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It could make a file of a terabyte, or change a file under its other name."""
+    header = database.JOURNAL_MAGIC + struct.pack(">5I", 0, 1, 250_000_000, 512, 4096)
+    (sent / "run.sqlite-journal").write_bytes(header.ljust(512, b"\0"))
+    size = (sent / "run.sqlite").stat().st_size
+    assert "its journal is not of this file" in complaint(capsys, "show", sent)
+    assert (sent / "run.sqlite").stat().st_size == size
+    header = database.JOURNAL_MAGIC + struct.pack(">5I", 0, 1, 1, 512, 4096)
+    (sent / "run.sqlite-journal").write_bytes(header.ljust(512, b"\0"))
+    os.link(sent / "run.sqlite", tmp_path / "twin")
+    assert "a hard link" in complaint(capsys, "show", sent)
+    assert (tmp_path / "twin").stat().st_size == size
+
+
+def test_keys_that_are_in_each_others_way_do_not_slow_a_cache_down() -> None:
+    """Made for a table without salt they would all be in one place, and inserting took time by their square."""
+    high = np.arange(1, 300_001, dtype=np.uint64)
+    keys = np.stack([np.uint64(7) - np.uint64(0x9E3779B97F4A7C15) * high, high], axis=1)
+    cache = ScoreCache(400_000)
+    cache.restore(keys, np.zeros((len(keys), 1)))
+    assert len(cache) == len(keys)
+
+
+def entry(**changes: object) -> str:
+    usual = {
+        "method": "a", "seed": 1, "trained_on": "x", "tested_on": "{}", "evaluations": 1, "steps": 1, "seconds": 1.0, "fitness": 1.0,
+        "episodes": 1, "scores": {"t x": 1.0}, "parameters": 1, "flops": 1,
+        "curve": {"evaluations": [1], "steps": [1], "seconds": [1], "score": [1]},
+    }  # fmt: skip
+    return json.dumps({**usual, **changes}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("".join(entry(method=f"m{n}", seed=n) for n in range(60)), "too many to compare"),
+        ("".join(entry(seed=n) for n in range(1001)), "there are more than 1000"),
+        (entry(scores={f"t {n}": 1.0 for n in range(300)}), "too many to compare"),
+        (entry(method="\x1b[2J"), "cannot be printed"),
+    ],
+)
+def test_comparisons_have_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str) -> None:
+    (tmp_path / "kept.jsonl").write_text(text)
+    assert sentence in complaint(capsys, "compare", tmp_path / "kept.jsonl")
+
+
+@pytest.mark.parametrize("variant", ["5", "null", "[1]", "[" * 5000, '{"env": ""}', '{"env": "a\\nb"}'])
+def test_an_odd_variant_is_no_trouble(tmp_path: Path, variant: str) -> None:
+    (tmp_path / "kept.jsonl").write_text(entry(tested_on=variant.replace("\n", " ")))
+    assert main(["compare", str(tmp_path / "kept.jsonl"), "--json"]) == 0
+
+
+def test_a_program_of_much_work_gets_few_test_vectors() -> None:
+    lines = "".join(f"    m{n} = matmul(m{n}, m0)\n" for n in range(1, 4))
+    text = f"memory(observations=300, actions=1, scalars=4, vectors=2, matrices=5, indices=0)\ndef GetAction(obs, action):\n{lines}    action = norm(m3)\n"
+    exported = Exported.of(arz.Program.parse(text), "arz", None)
+    assert len(exported.observations) < 16
+    with pytest.raises(ValueError, match="too many to read it as a filter"):
+        linear.read(arz.Program.parse(text))

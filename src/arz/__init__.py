@@ -23,6 +23,7 @@ from arz.runs.session import Progress
 from arz.simplify import Guarantee, Simplified, effective, readable
 from arz.streams import Stream
 from arz.tasks.cartpole import Cartpole
+from arz.tasks.foreign import allow_files
 from arz.tasks.quadruped import Quadruped
 from arz.tasks.registration import register
 from arz.tokens import ParseError
@@ -57,6 +58,7 @@ __all__ = [
     "Stream",
     "Trace",
     "Variation",
+    "allow_files",
     "assess",
     "complexity",
     "crossover",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import re
 import sys
 import textwrap
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -15,6 +17,7 @@ import arz
 from arz import commands, terminal
 from arz.cluster.crew import TIME_LIMIT
 from arz.export import LANGUAGES
+from arz.files import out_of_working_directory
 from arz.names import did_you_mean
 from arz.network import KINDS as NETWORKS
 from arz.reproduce.plan import SCALES
@@ -36,6 +39,7 @@ ALIASES = {"--max-cadfs": ("--cadfs",)}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command. A person's mistake is one sentence and exit code 2."""
+    _keep_to_ourselves()
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         options = _parser(words).parse_args(words)
@@ -56,6 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         return int(code)
     return 0
+
+
+def _keep_to_ourselves() -> None:
+    """Nothing that lies in the working directory, which may be a stranger's, is obeyed; warnings are notes."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # processes that we start do not look for modules there
+    if os.path.lexists("matplotlibrc"):
+        with out_of_working_directory():
+            importlib.import_module("matplotlib")
+    if not sys.warnoptions:
+        warnings.showwarning = lambda message, *_, **__: terminal.note(f"arz: {str(message).splitlines()[0]}")
 
 
 def _discard_output() -> None:
@@ -320,6 +334,14 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         dest="imports",
         metavar="MODULE",
         help="import this module first, whose code then runs: one with operators or environments of yours",
+    )
+    parser.add_argument(
+        "--allow-file",
+        action="append",
+        default=[],
+        dest="files",
+        metavar="FILE",
+        help="let the environment of a run or configuration open this file, which its options name",
     )
 
 

@@ -82,6 +82,21 @@ def _check_kind(mode: int, path: str | Path) -> None:
         raise ValueError(f"{name} is not a regular file: hand over what a pipe or a device gives as standard input, -")
 
 
+@contextmanager
+def out_of_working_directory() -> Iterator[None]:
+    """Libraries that look for modules or settings in the working directory, when they begin, look at the root here.
+
+    The working directory may be a stranger's folder.
+    """
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(os.sep)
+        yield
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
 # ---- writing ----
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HUGE = 10**18
+MOST = (50, 1000, 200)
+"""Methods, runs and tests that can be compared."""
 BEST = 5
 """So many repeats count in the paper's protocol: those with the best search fitness."""
 ACROSS = ("evaluations", "steps", "seconds")
@@ -103,6 +105,8 @@ def from_lines(text: str, source: str) -> list[Entry]:
             if not isinstance(given, dict) or given.keys() != known:
                 raise ValueError("expected " + ", ".join(sorted(known)))
             found.append(_checked(Entry(**given)))
+            if len(found) > MOST[1]:
+                raise ValueError(f"there are more than {MOST[1]}")
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{source}, line {number}: not an entry of a comparison ({error})") from None
     return found
@@ -120,6 +124,8 @@ def _checked(entry: Entry) -> Entry:
         raise ValueError("a number is of another kind")
     if not all(abs(value) < HUGE for value in (*values, *lists)):
         raise ValueError("a number is too large, or none")
+    if not all(text.isprintable() for text in (*texts, *entry.scores)):
+        raise ValueError("a name has characters that cannot be printed")
     if not entry.scores or set(entry.curve) != {*ACROSS, "score"} or len({len(v) for v in entry.curve.values()}) > 1:
         raise ValueError("there are no scores, or the curve is not what it should be")
     return entry
@@ -196,6 +202,12 @@ class Comparison:
             )
             raise ValueError(f"runs with different tests cannot be compared ({shown})")
         names = dict.fromkeys(entry.method for entry in entries)
+        sizes = (len(names), len(entries), len(entries[0].scores))
+        if any(size > most for size, most in zip(sizes, MOST, strict=True)):
+            raise ValueError(
+                f"{sizes[0]} methods with {sizes[1]} runs and {sizes[2]} tests are too many to compare: at most "
+                f"{MOST[0]}, {MOST[1]} and {MOST[2]}"
+            )
         methods = tuple(Method(name, tuple(e for e in entries if e.method == name)) for name in names)
         for method in methods:
             if len({(entry.seed, *entry.scores.values()) for entry in method.entries}) < len(method.entries):

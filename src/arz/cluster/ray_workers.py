@@ -16,6 +16,7 @@ from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError, check_lim
 from arz.cluster.packing import Packed
 from arz.cluster.scheduling import DEPTH
 from arz.cluster.worker import Worker
+from arz.files import out_of_working_directory
 from arz.interpreter import available_threads
 from arz.names import install
 
@@ -88,7 +89,8 @@ class RayCluster:
             how["object_store_memory"] = STORE_BYTES
             constants.ENABLE_RAY_CLUSTER = False  # it listens to this machine only
         try:
-            self._ray.init(log_to_driver=False, logging_level=logging.ERROR, **how)
+            with out_of_working_directory():  # workers look for modules where the driver is
+                self._ray.init(log_to_driver=False, logging_level=logging.ERROR, **how)
         except (self._error, ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"at {address}" if address else "here"
             told = " ".join(f"{error} {error.__cause__ or ''}".split())

@@ -31,11 +31,12 @@ from arz.runs.store import RunError, is_run
 from arz.simplify import readable
 from arz.tasks.any_environment import NO_NETWORKS, AnyEnvironment
 from arz.tasks.cartpole import NAMED, Cartpole
-from arz.tasks.foreign import import_module, named_modules
+from arz.tasks.foreign import allow_files, import_module, named_files, named_modules
 from arz.tasks.quadruped import Quadruped
 
 Known = Cartpole | Quadruped | AnyEnvironment
 """The tasks that there are."""
+LOOKING_STEPS = 10_000
 LINE = 120
 """No line of a shortened listing is longer."""
 
@@ -62,10 +63,13 @@ def _value(name: str, text: str) -> Any:
 
 
 def import_named(options: argparse.Namespace) -> None:
-    """Imports the modules that a person named: by --import, or with an environment. Runs and files name none."""
+    """Imports the modules, and allows the files, that a person named: by options, or with an environment."""
     env = str(getattr(options, "env", None) or getattr(options, "field_env", ""))
     for name in [*getattr(options, "imports", []), *named_modules(env, {})]:
         import_module(name)
+    typed = str(getattr(options, "env_options", None) or getattr(options, "field_env_options", ""))
+    made_with = configs.parse_value(typed) if typed else {}
+    allow_files([*getattr(options, "files", []), *(named_files(made_with) if isinstance(made_with, dict) else ())])
 
 
 def run_folder(name: str) -> Path:
@@ -141,11 +145,14 @@ def _seen_and_done(policy: Program | Network) -> tuple[int, int]:
 
 
 def without_foreign_code(options: argparse.Namespace, task: Known | None) -> Known | None:
-    """The task, unless to make it could run code that a run names: a run may come from a stranger."""
-    is_foreign = (
-        isinstance(task, AnyEnvironment) and not getattr(options, "env", "") and (":" in task.env or task.env_options)
-    )
-    return None if is_foreign else task
+    """The task for who only looks, unless to make it could run code that a run names: a run may come from a stranger.
+
+    Its episodes are not longer than it takes to see something.
+    """
+    if task is None or not isinstance(task, AnyEnvironment):
+        return task if task is None or task.steps <= LOOKING_STEPS else task.shorter(LOOKING_STEPS)
+    is_foreign = not getattr(options, "env", "") and (":" in task.env or task.env_options)
+    return None if is_foreign else replace(task, steps=min(task.steps, LOOKING_STEPS))
 
 
 def checked_variant(task: Known, given: dict[str, Any]) -> dict[str, Any]:

@@ -90,8 +90,10 @@ def _usual_success(entries: list[Entry]) -> float | None:
         variant = json.loads(entries[0].tested_on) if entries else {}
     except (ValueError, RecursionError):
         return None
-    if isinstance(variant, dict) and isinstance(variant.get("env"), str):
-        return AnyEnvironment(variant["env"] or "none").success
+    if not isinstance(variant, dict):
+        return None
+    if isinstance(env := variant.get("env"), str):
+        return AnyEnvironment(env).success if env and env.isprintable() else None
     return (Cartpole() if "x_limit" in variant else Quadruped()).success
 
 

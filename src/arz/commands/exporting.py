@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 from pathlib import Path
 
@@ -48,7 +49,11 @@ def export(options: argparse.Namespace) -> None:
 
 def _seen(policy: Program, task: Known | None) -> NDArray[np.float64] | None:
     """What the program sees in a test episode of its task, for test vectors."""
-    return None if task is None else watch(policy, task, int(fresh_episodes(1)[0])).observations
+    if task is None:
+        return None
+    with contextlib.suppress(ValueError):  # an environment that cannot be made here
+        return watch(policy, task, int(fresh_episodes(1)[0])).observations
+    return None
 
 
 def _taken(task: Known | None) -> Taken:

@@ -243,19 +243,19 @@ class _Reader:
         self.action: Place = (0, kind, number)
         self.actions = [Element(self.action, (k,) if kind == "v" else ()) for k in range(self.memory.actions)]
         self.variable = self._variable_registers()
+        names = [f"obs[{k}]" for k in range(self.memory.observations)]
+        total = sum(math.prod(self.memory.shape(place[1])) for place in self.variable) + len(names)
+        if total > MAX_VARIABLES:
+            raise ValueError(f"the program has {total} numbers in its memory: too many to read it as a filter")
         self.elements = [
             Element(place, index)
             for place in self.variable
             for index in np.ndindex(*self.memory.shape(place[1]))
             if Element(place, index) not in self.actions
         ]
-        names = [f"obs[{k}]" for k in range(self.memory.observations)]
         self.inputs = (*names, *(f"last {element.name(self.memory)}" for element in self.actions))
         self._registers: dict[Place, Any] = {}
         self.settled: set[Element] = set()
-        total = len(self.elements) + len(self.inputs)
-        if total > MAX_VARIABLES:
-            raise ValueError(f"the program has {total} numbers in its memory: too many to read it as a filter")
 
     def _variable_registers(self) -> list[Place]:
         """Registers that some line, or a call, writes: all but the observation and indices."""

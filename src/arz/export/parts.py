@@ -20,6 +20,8 @@ from arz.text import line_text
 TEST_NUMBERS = 1500
 """Test vectors have about so many numbers, over at least LEAST_STEPS and at most MOST_STEPS steps."""
 LEAST_STEPS, MOST_STEPS = 8, 64
+MOST_WORK = 2_000_000_000
+"""Operations that computing them may take; then there are fewer."""
 TEST_KEY = 12345
 """What names the random numbers of the test vectors' episode."""
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}", re.ASCII)
@@ -70,6 +72,7 @@ class Exported:
         """With observations for test vectors; random ones by default."""
         entries = program.memory.observations
         steps = int(np.clip(TEST_NUMBERS // (entries + program.memory.actions), LEAST_STEPS, MOST_STEPS))
+        steps = max(1, min(steps, MOST_WORK // max(1, complexity(program).flops)))
         if observations is None:
             draws = Stream(TEST_KEY)
             seen = np.array([[draws.normal() for _ in range(entries)] for _ in range(steps)])

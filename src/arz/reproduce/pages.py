@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,9 @@ from arz.reproduce.work import Work, fingerprint, to_json
 ABOUT, DATA, FIGURE, PAGE = "about.json", "data.csv", "figure.png", "README.md"
 MOST_BYTES = 2**26
 """Of a file that is read."""
+
+DAMAGE = (ValueError, KeyError, TypeError, IndexError, OSError, OverflowError, RecursionError)
+"""What reading a damaged file can raise."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,9 @@ class Kept:
     @cached_property
     def findings(self) -> dict[str, Finding]:
         """By the names of the claims."""
-        missing = sum(run["champion"] is None for run in self.about["runs"])
         found = {}
         with self._understood():
+            missing = sum(run["champion"] is None for run in self.about["runs"])
             for claim in self.item.claims:
                 each = judge(self.item, claim, self.scale, self.rows)
                 more = f"; {missing} runs have no champion and do not count" if missing and each.ours else ""
@@ -73,7 +77,7 @@ class Kept:
         """What cannot be made sense of is damaged."""
         try:
             yield
-        except (ValueError, KeyError, TypeError, IndexError, OSError) as error:
+        except (*DAMAGE, csv.Error) as error:
             advice = f"remove {self.place} and make the item anew"
             raise ValueError(
                 f"what is kept of {self.item.name} in {self.place} is damaged ({error}): {advice}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from arz.evaluate import Workers
-from arz.files import write_whole
+from arz.files import folder_inside, write_whole
 from arz.interpreter import available_threads
 from arz.native import core
 from arz.network import Network
@@ -53,6 +53,11 @@ class Work:
     """Is asked now and then."""
     workers: Workers | None = None
     """Who evaluates, in place of threads."""
+
+    def __post_init__(self) -> None:
+        inner = folder_inside(self.folder, self.scale)
+        for name in (self.item.name, "runs", "champions"):
+            folder_inside(inner, name)
 
     @property
     def place(self) -> Path:

@@ -12,6 +12,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -73,8 +74,7 @@ class Database:
             return
         if not self.is_writable:
             raise RunError(f"{self.folder} cannot be written to")
-        if os.stat(self.folder / FILE).st_nlink > 1:
-            raise RunError(f"{self.folder / FILE} is in other folders too (a hard link): copy the run, then go on")
+        _check_names(self.folder)
         if os.stat(self.folder / FILE).st_size > _bytes_of(self.folder / FILE):
             raise RunError(f"{self.folder} is damaged (its file is mostly holes)")
         self.connection.close()
@@ -134,6 +134,7 @@ class Database:
         """Lets SQLite undo what a process that died had begun to write: a reader must not, and so could not read."""
         assert self.folder is not None
         if (self.folder / f"{FILE}-journal").exists() and self.is_writable:
+            _check_names(self.folder)
             with self.explaining(), contextlib.closing(_connect(self.folder, "rw")) as connection:
                 connection.execute("SELECT name FROM sqlite_master").fetchone()
 
@@ -242,9 +243,18 @@ def _check_files(folder: Path, name: str = FILE) -> None:
     if len(os.fsencode(folder.absolute() / name)) > LONGEST_PATH:
         raise RunError(f"the path of {folder} is longer than {LONGEST_PATH} bytes, which SQLite does not take: move it")
     with contextlib.suppress(FileNotFoundError), _opened(folder / f"{name}-journal") as journal:
-        journal.seek(max(0, os.fstat(journal.fileno()).st_size - len(JOURNAL_MAGIC)))
+        header, size = journal.read(28).ljust(28, b"\0"), os.fstat(journal.fileno()).st_size
+        journal.seek(max(0, size - len(JOURNAL_MAGIC)))
         if journal.read() == JOURNAL_MAGIC:
             raise RunError(f"{folder} is not safe to open: its journal names another file, and that would be deleted")
+        pages, page_size = struct.unpack(">16xI4xI", header)  # what the file had, and will have again
+        if pages * page_size > MOST_HOLES * (size + _bytes_of(folder / name)) + LEAST_BYTES:
+            raise RunError(f"{folder} is damaged: its journal is not of this file")
+
+
+def _check_names(folder: Path) -> None:
+    if os.stat(folder / FILE).st_nlink > 1:
+        raise RunError(f"{folder / FILE} is in other folders too (a hard link): copy the run, then go on")
 
 
 def _bytes_of(path: Path) -> int:

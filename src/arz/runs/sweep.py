@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from arz.evaluate import Workers
+from arz.files import folder_inside
 from arz.names import install
 from arz.program import Program
 from arz.runs import config as configs
@@ -123,6 +124,14 @@ class Sweep:
             if json.dumps(point) in scores
         ]
 
+    def _known(self, study: Any) -> list[Tried]:
+        """What was tried in earlier sessions, by a file that may be damaged."""
+        try:
+            return self.results(study)
+        except Exception as error:
+            said = (str(error).splitlines() or [""])[0]
+            raise ValueError(f"{self.folder / 'sweep.sqlite'} is damaged ({type(error).__name__} {said})") from None
+
     def folder_of(self, number: int) -> Path:
         """Where the run of a point is."""
         return self.folder / f"point-{number:03}"
@@ -142,7 +151,7 @@ class Sweep:
         """
         self.check_jobs(jobs, workers is not None)
         study = self.study()
-        done = {json.dumps(tried.settings) for tried in self.results(study)}
+        done = {json.dumps(tried.settings) for tried in self._known(study)}
         guard = threading.Lock()
 
         def attempt(number: int, point: dict[str, Any]) -> None:
@@ -226,6 +235,7 @@ def make_run(
     """
     if isinstance(config.search, PpoSettings):
         folder = _unbroken(folder)
+    folder_inside(folder.parent, folder.name)
     is_there = is_run(folder)
     opened = Run.open(folder) if is_there else Run.create(config, seed=seed, folder=folder, preset=preset, start=start)
     with opened as run:

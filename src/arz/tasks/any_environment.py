@@ -30,11 +30,13 @@ from arz.tasks.foreign import (
     MOST_NUMBERS,
     About,
     about_environment,
+    allow_files,
     check_imported,
     closed,
     first_line,
     import_module,
     make,
+    named_files,
     named_modules,
     reward_threshold,
     started,
@@ -82,7 +84,7 @@ class AnyEnvironment:
     """How many a policy gives it; 0 as long as nobody has asked it."""
 
     def __post_init__(self) -> None:
-        if not self.env:
+        if not self.env or not self.env.isprintable():
             raise ValueError("env must be the name of a Gymnasium environment, such as Pendulum-v1")
         if not 0 <= self.steps <= 10**9:
             raise ValueError(f"steps must be 0 to 1000000000, not {self.steps}")
@@ -96,6 +98,8 @@ class AnyEnvironment:
         except (TypeError, ValueError):
             said = f"a table of numbers and texts, such as {{g = 9.81}}, not {self.env_options!r}"
             raise ValueError(f"env_options must be {said}") from None
+        if "render_mode" in self.env_options:
+            raise ValueError("env_options cannot have render_mode: arz draws when it is asked to (arz replay)")
         _ = self.changes
 
     @cached_property
@@ -118,6 +122,7 @@ class AnyEnvironment:
 
     def import_modules(self) -> None:
         """Imports what the environment needs, for a process that was told to by one where it was imported."""
+        allow_files(named_files(self.env_options))
         for name in named_modules(self.env, self.env_options):
             import_module(name)
 
@@ -393,17 +398,29 @@ def _in_pool(
     task: AnyEnvironment, sizes: Sizes, arrays: Arrays, jobs: list[Any], episodes: Keys, workers: int
 ) -> list[Any]:
     if workers not in _POOLS:
+        os.environ.setdefault("PYTHONSAFEPATH", "1")  # they do not look for modules in the working directory
         context = multiprocessing.get_context("spawn")
         _POOLS[workers] = ProcessPoolExecutor(workers, mp_context=context, initializer=_serve)
     try:
         waiting = [_POOLS[workers].submit(_roll_there, task, sizes, arrays, job, episodes) for job in jobs]
         return [done.result() for done in waiting]
+    except KeyboardInterrupt:
+        _end_pool(_POOLS.pop(workers))
+        raise
     except BrokenProcessPool:
         _POOLS.pop(workers).shutdown(wait=False)
         raise ValueError(
             f"a process that ran {task.env} has died; a script that evolves needs `if __name__ == '__main__':` "
             "around it, or threads=1"
         ) from None
+
+
+def _end_pool(pool: ProcessPoolExecutor) -> None:
+    """Ends the processes of a pool at once: Python would wait for what they are at."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.kill()
 
 
 def _roll_there(task: AnyEnvironment, *rest: Any) -> Any:

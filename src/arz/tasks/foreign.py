@@ -10,8 +10,9 @@ import contextlib
 import importlib
 import json
 import re
+import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -26,6 +27,9 @@ MOST_NUMBERS = 1024
 MISSING = ". What environments of Gymnasium need comes with pip install 'gymnasium[classic-control,box2d,mujoco]'"
 
 
+ALLOWED: set[str] = set()
+"""Files that a person allowed environments to open."""
+PATH = re.compile(r"[/\\]|\.\w{1,5}$")
 NAMED = re.compile(r"([A-Za-z_][\w.]*):[^/\\]")
 """A name with its module, such as mypackage:MyEnv-v0."""
 
@@ -61,12 +65,28 @@ def import_module(name: str) -> None:
         raise ValueError(f"the module {name} cannot be imported ({first_line(error)}): {where}") from None
 
 
+def named_files(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files that options of an environment seem to name."""
+    return tuple(dict.fromkeys(text for text in _texts(options) if PATH.search(text)))
+
+
+def allow_files(names: Iterable[str]) -> None:
+    """Lets environments open files that a person named."""
+    ALLOWED.update(names)
+
+
 def check_imported(env: str, options: Mapping[str, Any]) -> None:
-    """Makes sure that making an environment imports nothing that it names.
+    """Makes sure that making an environment imports and opens nothing that only a file names.
 
     Raises:
         ValueError: it would.
     """
+    for name in named_files(options):
+        if name not in ALLOWED:
+            raise ValueError(
+                f"the environment {env} wants the file {name!r}: if you trust it, allow it (on the command line: "
+                f"--allow-file {shlex.quote(name)}; in Python: arz.allow_files)"
+            )
     for name in named_modules(env, options):
         if name not in sys.modules:
             raise ValueError(
