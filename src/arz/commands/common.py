@@ -36,7 +36,8 @@ from arz.tasks.quadruped import Quadruped
 
 Known = Cartpole | Quadruped | AnyEnvironment
 """The tasks that there are."""
-LOOKING_STEPS = 10_000
+LOOKING_STEPS = 2000
+"""Episodes are not longer for who only looks."""
 LINE = 120
 """No line of a shortened listing is longer."""
 
