@@ -57,7 +57,8 @@ DOORS: dict[str, set[str]] = {
     "tasks.schedule": {"streams"},
     "tasks.foreign": set(),
     "tasks.change_check": {"tasks.foreign", "tasks.schedule"},
-    "tasks.any_environment": {"native", "tasks.change_check", "tasks.environment", "tasks.foreign", "tasks.schedule"}
+    "tasks.any_environment": {"files"}
+    | {"native", "tasks.change_check", "tasks.environment", "tasks.foreign", "tasks.schedule"}
     | {"tasks.status", "tasks.task"},
     "watch": {"tasks.any_environment"}
     | {"evaluate", "interpreter", "network", "program", "tasks.cartpole", "tasks.cartpole_environment"}

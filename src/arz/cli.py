@@ -10,7 +10,7 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import arz
@@ -39,7 +39,11 @@ ALIASES = {"--max-cadfs": ("--cadfs",)}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command. A person's mistake is one sentence and exit code 2."""
-    _keep_to_ourselves()
+    with _on_our_own():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         options = _parser(words).parse_args(words)
@@ -62,14 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _keep_to_ourselves() -> None:
-    """Nothing that lies in the working directory, which may be a stranger's, is obeyed; warnings are notes."""
-    os.environ.setdefault("PYTHONSAFEPATH", "1")  # processes that we start do not look for modules there
+@contextlib.contextmanager
+def _on_our_own() -> Iterator[None]:
+    """Warnings are notes, and settings for libraries in the working directory, maybe a stranger's, are not obeyed."""
     if os.path.lexists("matplotlibrc"):
         with out_of_working_directory():
             importlib.import_module("matplotlib")
-    if not sys.warnoptions:
-        warnings.showwarning = lambda message, *_, **__: terminal.note(f"arz: {str(message).splitlines()[0]}")
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.showwarning = lambda message, *_, **__: terminal.note(f"arz: {str(message).splitlines()[0]}")
+        yield
 
 
 def _discard_output() -> None:

@@ -83,15 +83,27 @@ def _check_kind(mode: int, path: str | Path) -> None:
 
 
 @contextmanager
-def out_of_working_directory() -> Iterator[None]:
-    """Libraries that look for modules or settings in the working directory, when they begin, look at the root here.
+def safe_path() -> Iterator[None]:
+    """Processes of Python that start here do not look for modules in the working directory: it may be a stranger's."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
-    The working directory may be a stranger's folder.
-    """
+
+@contextmanager
+def out_of_working_directory() -> Iterator[None]:
+    """Libraries that look for modules or settings in the working directory when they begin look at the root here."""
     before = os.open(".", os.O_RDONLY)
     try:
         os.chdir(os.sep)
-        yield
+        with safe_path():
+            yield
     finally:
         os.fchdir(before)
         os.close(before)

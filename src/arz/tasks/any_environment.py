@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.files import safe_path
 from arz.native import core
 from arz.tasks.change_check import Tried, check_changes
 from arz.tasks.environment import RUNNING, WAITING, Episodes
@@ -397,12 +398,14 @@ _POOLS: dict[int, ProcessPoolExecutor] = {}
 def _in_pool(
     task: AnyEnvironment, sizes: Sizes, arrays: Arrays, jobs: list[Any], episodes: Keys, workers: int
 ) -> list[Any]:
-    if workers not in _POOLS:
-        os.environ.setdefault("PYTHONSAFEPATH", "1")  # they do not look for modules in the working directory
-        context = multiprocessing.get_context("spawn")
-        _POOLS[workers] = ProcessPoolExecutor(workers, mp_context=context, initializer=_serve)
+    with safe_path():  # processes start here, one of Python's own among them
+        if workers not in _POOLS:
+            context = multiprocessing.get_context("spawn")
+            _POOLS[workers] = ProcessPoolExecutor(workers, mp_context=context, initializer=_serve)
+        pool = _POOLS[workers]
     try:
-        waiting = [_POOLS[workers].submit(_roll_there, task, sizes, arrays, job, episodes) for job in jobs]
+        with safe_path():
+            waiting = [pool.submit(_roll_there, task, sizes, arrays, job, episodes) for job in jobs]
         return [done.result() for done in waiting]
     except KeyboardInterrupt:
         _end_pool(_POOLS.pop(workers))
