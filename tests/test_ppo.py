@@ -13,7 +13,7 @@ import arz
 from arz.cli import main
 from arz.network import Architecture, Network
 from arz.runs.config import with_policy
-from arz.runs.store import RunError
+from arz.runs.database import RunError
 from arz.runs.sweep import Sweep
 from arz.search.ppo import PpoSettings
 

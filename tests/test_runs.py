@@ -24,10 +24,11 @@ import arz
 from arz.cli import main
 from arz.commands import evolving
 from arz.runs import store
+from arz.runs.database import RunError, is_run
 from arz.runs.lineage import Lineage
 from arz.runs.run import Run
 from arz.runs.session import Progress
-from arz.runs.store import TABLES, RunError, Store, is_run
+from arz.runs.store import TABLES, Store
 from arz.search.evolution import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs

@@ -20,8 +20,8 @@ from arz.cli import main
 from arz.evaluate import fresh_episodes, record
 from arz.program import Batch, Memory
 from arz.runs.config import Config
+from arz.runs.database import RunError
 from arz.runs.problem import ProgramProblem
-from arz.runs.store import RunError
 from arz.search.problem import UNTRIED
 from arz.streams import keys
 from arz.tasks.quadruped import LEGS, Quadruped

@@ -22,8 +22,9 @@ from arz.explain import linear
 from arz.export.parts import Exported
 from arz.runs import config as configs
 from arz.runs import database
+from arz.runs.database import RunError
 from arz.runs.run import Run
-from arz.runs.store import CREATING, RunError
+from arz.runs.store import CREATING
 from arz.search.cache import ScoreCache
 from arz.tasks import foreign
 from tests.runs_support import ARZ, content, small

@@ -26,8 +26,8 @@ from arz.policy import load_policy, read_policy
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
+from arz.runs.database import RunError, is_run
 from arz.runs.run import Run
-from arz.runs.store import RunError, is_run
 from arz.simplify import readable
 from arz.tasks.any_environment import NO_NETWORKS, AnyEnvironment
 from arz.tasks.cartpole import NAMED, Cartpole

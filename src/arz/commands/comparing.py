@@ -18,9 +18,9 @@ from arz.analysis.comparison import ACROSS, Comparison, Entry, Method
 from arz.analysis.statistics import Interval
 from arz.commands.common import check_threads, print_json, refuse_existing
 from arz.files import read_text, write_whole
+from arz.runs.database import is_run
 from arz.runs.entries import entry_of
 from arz.runs.run import Run
-from arz.runs.store import is_run
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped

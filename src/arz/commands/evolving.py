@@ -33,9 +33,10 @@ from arz.names import install
 from arz.network import Network
 from arz.program import Program
 from arz.runs import config as configs
+from arz.runs.database import is_run
 from arz.runs.run import Run
 from arz.runs.session import Progress
-from arz.runs.store import FolderExistsError, is_run
+from arz.runs.store import FolderExistsError
 
 INTERRUPTED = 130
 ENDINGS = {

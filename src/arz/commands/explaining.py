@@ -37,7 +37,7 @@ from arz.files import folder_inside, write_whole
 from arz.network import Network
 from arz.plain import printable
 from arz.program import Program
-from arz.runs.store import is_run
+from arz.runs.database import is_run
 from arz.simplify import Guarantee, with_own_names
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import STATE, Quadruped

@@ -25,8 +25,8 @@ from arz.network import Network
 from arz.ops import OPS
 from arz.program import Program
 from arz.runs import config as configs
+from arz.runs.database import RunError, is_run
 from arz.runs.run import Run
-from arz.runs.store import RunError, is_run
 from arz.simplify import effective, readable
 
 STATUS_TEXT = {

@@ -31,8 +31,8 @@ from arz.commands.common import (
 from arz.evaluate import STATUS, TEST_SEED, evaluate, fresh_episodes, record
 from arz.network import Network
 from arz.program import Program
+from arz.runs.database import RunError, is_run
 from arz.runs.run import Run
-from arz.runs.store import RunError, is_run
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped

@@ -22,9 +22,9 @@ from arz.network import Network
 from arz.program import Program
 from arz.reproduce.plan import Experiment, Item, published
 from arz.runs.config import render
+from arz.runs.database import is_run
 from arz.runs.entries import NoChampionError, Standing, standing
 from arz.runs.run import Run
-from arz.runs.store import is_run
 from arz.runs.sweep import ENDS, make_run
 from arz.simplify import effective
 

@@ -16,8 +16,8 @@ from arz.network import Network
 from arz.policy import parse_policy
 from arz.program import Program
 from arz.runs.config import Mlp, Programs, kind_of
+from arz.runs.database import RunError
 from arz.runs.run import Run
-from arz.runs.store import RunError
 from arz.tasks.quadruped import Quadruped
 
 POINTS = 40

@@ -14,8 +14,9 @@ from arz.evaluate import evaluate
 from arz.names import install
 from arz.runs.budget import Budget
 from arz.runs.config import Config
+from arz.runs.database import RunError
 from arz.runs.session import Progress, read_counters
-from arz.runs.store import RunError, Store
+from arz.runs.store import Store
 from arz.search.evolution import Metrics
 from arz.search.ppo import PpoSettings
 from arz.streams import keys

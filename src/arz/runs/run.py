@@ -25,9 +25,10 @@ from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
+from arz.runs.database import RunError
 from arz.runs.learning import cannot_go_on, check_extra, learn
 from arz.runs.session import Progress, Session, read_counters
-from arz.runs.store import RunError, Store
+from arz.runs.store import Store
 from arz.search.evolution import Counters, Metrics
 from arz.search.nsga2 import Front
 from arz.search.ppo import PpoSettings

@@ -22,9 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.runs.database import FILE, Database, sentence
-from arz.runs.database import RunError as RunError
-from arz.runs.database import is_run as is_run
+from arz.runs.database import FILE, Database, RunError, is_run, sentence
 from arz.runs.lineage import Difference, as_rows
 
 FORMAT = 3

@@ -22,10 +22,9 @@ from arz.names import install
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.config import Config
-from arz.runs.database import check_plain
+from arz.runs.database import check_plain, is_run
 from arz.runs.run import Run
 from arz.runs.session import Progress
-from arz.runs.store import is_run
 from arz.search.ppo import PpoSettings
 from arz.streams import MASK
 
