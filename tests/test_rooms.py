@@ -147,7 +147,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"search.evolution", "search.nsga2", "search.regularized", "search.tuning"},
-    "runs.run": {"runs.database"} | {"vary"}
+    "runs.run": {"runs.database"}
+    | {"vary"}
     | {
         "tasks.any_environment",
         "assess",
@@ -161,9 +162,11 @@ DOORS: dict[str, set[str]] = {
     }
     | {"runs", "runs.budget", "runs.config", "runs.session", "runs.learning", "search.ppo", "runs.store"}
     | {"search.evolution", "search.nsga2"},
-    "runs.entries": {"runs.database"} | {"analysis.comparison", "assess", "complexity", "network", "policy", "program", "runs.config"}
+    "runs.entries": {"runs.database"}
+    | {"analysis.comparison", "assess", "complexity", "network", "policy", "program", "runs.config"}
     | {"runs.run", "runs.store", "tasks.quadruped"},
-    "runs.learning": {"runs.database"} | {"names"}
+    "runs.learning": {"runs.database"}
+    | {"names"}
     | {
         "tasks.cartpole",
         "tasks.quadruped",
@@ -214,7 +217,8 @@ DOORS: dict[str, set[str]] = {
     "reproduce.table": set(),
     "reproduce.verdict": set(),
     "reproduce.plan": {"names", "program", "runs", "runs.budget", "runs.config"},
-    "reproduce.work": {"runs.database"} | {"evaluate", "files", "interpreter", "native", "network", "program", "reproduce.plan"}
+    "reproduce.work": {"runs.database"}
+    | {"evaluate", "files", "interpreter", "native", "network", "program", "reproduce.plan"}
     | {"runs.config", "runs.entries", "runs.run", "runs.store", "runs.sweep", "simplify"},
     "reproduce.scores": {"analysis", "analysis.comparison", "assess", "complexity", "reproduce.plan"}
     | {"reproduce.table", "reproduce.verdict", "reproduce.work", "runs.run", "tasks.cartpole", "tasks.quadruped"},
@@ -249,7 +253,8 @@ DOORS: dict[str, set[str]] = {
         "commands.sweeping",
     }
     | {"commands.trying"},
-    "commands.common": {"runs.database"} | {"tasks.foreign"}
+    "commands.common": {"runs.database"}
+    | {"tasks.foreign"}
     | {
         "cluster.crew",
         "cluster.ray_workers",
@@ -267,7 +272,8 @@ DOORS: dict[str, set[str]] = {
         "simplify",
     }
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
-    "commands.evolving": {"runs.database"} | {"files"}
+    "commands.evolving": {"runs.database"}
+    | {"files"}
     | {"assess", "names"}
     | {
         "cluster.ray_workers",
@@ -281,7 +287,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"terminal"},
-    "commands.looking": {"runs.database"} | {
+    "commands.looking": {"runs.database"}
+    | {
         "commands.common",
         "commands.rounding",
         "complexity",
@@ -295,7 +302,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"simplify", "terminal"},
-    "commands.explaining": {"runs.database"} | {"plain"}
+    "commands.explaining": {"runs.database"}
+    | {"plain"}
     | {
         "analysis",
         "commands.common",
@@ -312,7 +320,8 @@ DOORS: dict[str, set[str]] = {
     | {"terminal"}
     | {"commands.common", "evaluate", "export", "export.c", "export.parts", "export.python"}
     | {"network", "program", "tasks.any_environment", "tokens", "watch"},
-    "commands.trying": {"runs.database"} | {"terminal"}
+    "commands.trying": {"runs.database"}
+    | {"terminal"}
     | {
         "watch",
         "tasks.any_environment",
@@ -327,7 +336,8 @@ DOORS: dict[str, set[str]] = {
         "runs.store",
     }
     | {"tasks.cartpole", "tasks.quadruped"},
-    "commands.comparing": {"runs.database"} | {"tasks.any_environment", "tasks.cartpole", "tasks.quadruped"}
+    "commands.comparing": {"runs.database"}
+    | {"tasks.any_environment", "tasks.cartpole", "tasks.quadruped"}
     | {"", "analysis", "analysis.comparison", "analysis.statistics", "commands.common", "files"}
     | {"runs.entries", "runs.run", "runs.store", "terminal"},
     "commands.reproducing": {
