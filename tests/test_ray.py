@@ -59,10 +59,17 @@ def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
 
 
 def is_worker(path: Path) -> bool:
-    """Whether this is the command line of one of our actors."""
+    """Whether this is the command line of one of our actors; other clusters may be on this machine."""
     with contextlib.suppress(OSError):
-        return path.read_bytes().startswith(b"ray::Worker")
+        return path.read_bytes().startswith(b"ray::Worker") and is_ours(int(path.parent.name))
     return False
+
+
+def is_ours(pid: int) -> bool:
+    """Whether a process descends from this one."""
+    while pid > 1 and pid != os.getpid():
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid == os.getpid()
 
 
 def evaluations(folder: Path) -> int:
