@@ -215,15 +215,20 @@ RUN_SPOILERS: tuple[Callable[[random.Random, Path], None], ...] = (
 )  # fmt: skip
 
 
+@contextlib.contextmanager
+def opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The file by SQLite as it is, which reads endless views to their end: not here."""
+    with contextlib.closing(sqlite3.connect(folder / "run.sqlite", timeout=0.1)) as connection:
+        connection.set_progress_handler(lambda: True, 2_000_000)
+        yield connection
+
+
 def execute(folder: Path, statement: str, *values: Any) -> None:
     with contextlib.suppress(sqlite3.Error, OverflowError, OSError):
-        if (
-            (folder / "run.sqlite-wal").is_symlink()
-            or (folder / "run.sqlite-wal").is_fifo()
-            or (folder / "run.sqlite-journal").exists()
-        ):
-            return  # this is SQLite as it is: it would follow and delete
-        with contextlib.closing(sqlite3.connect(folder / "run.sqlite", timeout=0.1)) as connection:
+        odd = [folder / f"run.sqlite{end}" for end in ("-wal", "-journal")]
+        if any(path.is_symlink() or path.is_fifo() for path in odd) or odd[1].exists():
+            return  # it would follow and delete
+        with opened(folder) as connection:
             if values:
                 connection.execute(statement, values)
             else:
@@ -232,10 +237,7 @@ def execute(folder: Path, statement: str, *values: Any) -> None:
 
 
 def read(folder: Path, statement: str) -> Any:
-    with (
-        contextlib.suppress(sqlite3.Error),
-        contextlib.closing(sqlite3.connect(folder / "run.sqlite", timeout=0.1)) as connection,
-    ):
+    with contextlib.suppress(sqlite3.Error), opened(folder) as connection:
         found = connection.execute(statement).fetchone()
         return found[0] if found else '""'
     return '""'
