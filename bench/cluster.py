@@ -49,10 +49,10 @@ def cluster(row: Row, best_times: BestTimes) -> None:
 def searches(row: Row, workers: arz.RayWorkers) -> None:
     """The same search with both: evaluations per second."""
     for preset, budget, rounds, start, goal in (
-        ("quadruped", "30000", 3, None, "goal 0.90x"),  # the cheapest: most programs fall at once
-        ("quadruped", "100000", 2, None, "goal 0.90x"),
-        ("quadruped", "8000", 2, Program.load(WALKER), "goal 0.90x"),
-        ("cartpole", "200000", 2, None, ""),
+        ("quadruped-nsga2", "30000", 3, None, "goal 0.90x"),  # the cheapest: most programs fall at once
+        ("quadruped-nsga2", "100000", 2, None, "goal 0.90x"),
+        ("quadruped-nsga2", "8000", 2, Program.load(WALKER), "goal 0.90x"),
+        ("cartpole-regularized", "200000", 2, None, ""),
     ):
         config = arz.preset(preset, budget=budget, **({} if start is None else {"warm_up": 0.0, "initial": 500}))
         evaluations, seconds = np.zeros(2), np.zeros(2)

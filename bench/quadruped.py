@@ -67,7 +67,7 @@ def in_the_loop(row: Row, best: Best) -> None:
 
 def walkers(count: int) -> Batch:
     """Programs as they come in a search: children of random programs, as far as they do not stand still at once."""
-    variation = arz.preset("quadruped").variation
+    variation = arz.preset("quadruped-nsga2").variation
     parents = random_programs(MEMORY, keys(1, "bench", np.arange(count)), variation)
     return mutate(parents, np.arange(count), keys(2, "bench", np.arange(count)), variation)[0]
 
@@ -107,7 +107,7 @@ def cache(row: Row) -> None:
     found, times = [], []
     for size in (100_000, 0):
         began = time.perf_counter()
-        run = arz.evolve(arz.preset("quadruped", **config, cache=size))
+        run = arz.evolve(arz.preset("quadruped-nsga2", **config, cache=size))
         times.append(time.perf_counter() - began)
         found.append(run)
     assert found[0].champion == found[1].champion

@@ -17,7 +17,7 @@ from arz.runs.problem import Keys, ProgramProblem
 from arz.search.regularized import Regularized, Settings
 
 Row = Callable[..., None]
-CONFIG = arz.preset("cartpole")
+CONFIG = arz.preset("cartpole-regularized")
 SEEDS = (1, 2)
 assert isinstance(CONFIG.search, Settings)
 SETTINGS = CONFIG.search

@@ -106,7 +106,10 @@ def case(table: ModuleType, number: int, op: Any) -> list[str]:
 
 def table_row(op: Any) -> str:
     """One row of kOps."""
-    flags = f"{str(op.writes_part).lower()}, {str(op.is_call).lower()}, {str(op.draws).lower()}"
+    facts = (op.writes_part, op.is_call, op.draws, op.is_tame, "+" in op.element or "-" in op.element)
+    inputs = [keeps for keeps, kind in zip(op.keeps, op.inputs, strict=True) if kind != "k"]
+    kept = sum(1 << slot for slot, keeps in enumerate(inputs, len(op.outputs)) if keeps)
+    flags = ", ".join([*(str(fact).lower() for fact in facts), str(kept)])
     return f'    {{"{op.name}", "{"".join(op.slots)}", {len(op.slots)}, {len(op.outputs)}, {op.constants}, {flags}}},'
 
 

@@ -40,6 +40,8 @@ bool Liveness::has_effect(int f) const {
   return draws_[f] || !(shared(without(entry_[f], landed_[f]), written_[f]) == RegisterSet{});
 }
 
+bool Liveness::is_pure(int f) const { return !draws_[f] && without(entry_[f], landed_[f]) == RegisterSet{}; }
+
 void Liveness::analyse(const ProgramView& program) {
   const int functions = program.function_count();
   for (int f = 0; f < functions; ++f) {
@@ -90,12 +92,28 @@ void Liveness::analyse(const ProgramView& program) {
   }
 }
 
+void Liveness::analyse_points(const ProgramView& program) {
+  const int functions = program.function_count();
+  for (int f = 0; f < functions; ++f) points_[f].assign(program.functions[f].size() + 1, RegisterSet{});
+  analyse(program);
+  // Once more, until what matters at the start is known: start values that no line writes matter everywhere.
+  keeps_points_ = true;
+  RegisterSet before[kMaxFunctions];
+  do {
+    std::copy(entry_, entry_ + functions, before);
+    scan_get_action(program);
+    for (int f = 1; f < functions; ++f) scan_cadf(program, f);
+  } while (!std::equal(entry_, entry_ + functions, before));
+  keeps_points_ = false;
+}
+
 void Liveness::scan_get_action(const ProgramView& program) {
   const MemoryShape& shape = *program.shape;
   RegisterSet live;
   if (shape.stateful) live = entry_[0];
   live.add(shape.action_kind(), shape.action_register());
   for (std::size_t line = program.functions[0].size(); line-- > 0;) {
+    if (keeps_points_) points_[0][line + 1] = live;
     const Instruction& x = program.functions[0][line];
     if (!kOps[x.op].is_call) {
       live_[0][line] = step_back(x, live);
@@ -115,6 +133,7 @@ void Liveness::scan_get_action(const ProgramView& program) {
       if (from != kNone && (compared || entry_[f].has(kind, kArgumentRegisters[a]))) live.add(kind, from);
     }
   }
+  if (keeps_points_) points_[0][0] = live;
   live.remove(1, kObservationVector);  // written before every step
   entry_[0] = joined(entry_[0], live);
 }
@@ -125,10 +144,12 @@ void Liveness::scan_cadf(const ProgramView& program, int f) {
   for (int r = 0; r < kCallResults; ++r)
     if (needed_[f][r]) live.add(kind_number(kResultKinds[r]), results[r]);
   for (std::size_t line = program.functions[f].size(); line-- > 0;) {
+    if (keeps_points_) points_[f][line + 1] = live;
     const Instruction& x = program.functions[f][line];
     live_[f][line] = step_back(x, live);
     draws_[f] = draws_[f] || (live_[f][line] && kOps[x.op].draws);
   }
+  if (keeps_points_) points_[f][0] = live;
   entry_[f] = joined(entry_[f], live);
 }
 

@@ -23,11 +23,19 @@ struct RegisterSet {
 class Liveness {
  public:
   void analyse(const ProgramView& program);
+  // The same, and remembers what matters between any two lines.
+  void analyse_points(const ProgramView& program);
 
   // Whether a line can influence an action.
   bool is_live(int function, std::size_t line) const { return live_[function][line]; }
   // The registers whose values matter when GetAction starts, at the first step or a later one.
   const RegisterSet& entry() const { return entry_[0]; }
+
+  // Whether what a CADF returns follows from what every call passes, so that one more call disturbs no other.
+  bool is_pure(int f) const;
+  // The registers whose values matter before a line, or, with the number of lines, after the last one; known after
+  // analyse_points.
+  const RegisterSet& point(int function, std::size_t line) const { return points_[function][line]; }
 
   // The program without the lines that do not matter, `_` for what no one reads of a call, without the
   // CADFs that are never called, and with start values of zero where they do not matter.
@@ -45,6 +53,8 @@ class Liveness {
   bool draws_[kMaxFunctions];  // a live line draws random numbers
   std::vector<std::uint8_t> live_[kMaxFunctions];
   std::vector<std::uint8_t> received_;  // per line of GetAction: which results of the call matter
+  bool keeps_points_ = false;
+  std::vector<RegisterSet> points_[kMaxFunctions];
 };
 
 }  // namespace arz

@@ -5,6 +5,7 @@
 
 #include "execute.hpp"
 #include "face.hpp"
+#include "growth.hpp"
 #include "interpreter.hpp"
 #include "liveness.hpp"
 #include "pool.hpp"
@@ -282,7 +283,9 @@ class Stepper {
 
 VariationSettings make_settings(std::vector<double> weights, std::vector<double> op_weights, double sigma,
                                 double fraction, double decades, double initial_constants, double density,
-                                int max_cadfs, int initial_cadfs, int least, int most, int cadf_least, int cadf_most) {
+                                int max_cadfs, int initial_cadfs, int least, int most, int cadf_least, int cadf_most,
+                                int growth_length, double growth_memory, double growth_constants,
+                                double growth_coefficient) {
   double total = 0.0;
   for (double weight : weights) {
     require(std::isfinite(weight) && weight >= 0.0, "a mutation weight must be a number of 0 or more");
@@ -303,6 +306,10 @@ VariationSettings make_settings(std::vector<double> weights, std::vector<double>
   for (const LengthRange& range : {LengthRange{least, most}, LengthRange{cadf_least, cadf_most}})
     require(range.least >= 0 && range.least <= range.most && range.most <= 1'000'000,
             "a length must be a range of 0 to 1000000 with the smaller number first");
+  require(growth_length >= 1 && growth_length <= 100, "growth_length must lie in 1 to 100");
+  require(growth_memory >= 0.0 && growth_memory <= 1.0, "growth_memory must lie in 0 to 1");
+  require(growth_constants >= 0.0 && growth_constants <= 1e100, "growth_constants must lie in 0 to 1e100");
+  require(growth_coefficient >= 0.0 && growth_coefficient <= 1e100, "growth_coefficient must lie in 0 to 1e100");
   return {std::move(weights),
           std::move(op_weights),
           sigma,
@@ -313,7 +320,11 @@ VariationSettings make_settings(std::vector<double> weights, std::vector<double>
           max_cadfs,
           initial_cadfs,
           {least, most},
-          {cadf_least, cadf_most}};
+          {cadf_least, cadf_most},
+          growth_length,
+          growth_memory,
+          growth_constants,
+          growth_coefficient};
 }
 
 Sampler make_sampler(const MemoryShape& shape, const VariationSettings& settings) {
@@ -352,6 +363,39 @@ nb::tuple mutated(const Batch& batch, const VariationSettings& settings, Input<s
     });
   }();
   return nb::make_tuple(std::move(children), as_numpy(std::move(applied), {chosen.size()}));
+}
+
+// One program for each key: the smallest, and so many terms grown on it.
+Batch grown(const MemoryShape& shape, const VariationSettings& settings, int terms, Input<std::uint64_t, 1> keys,
+            int threads) {
+  check_threads(threads);
+  require(terms >= 0 && terms <= 1000, "expected 0 to 1000 terms, not " + text(terms));
+  const Sampler sampler = make_sampler(shape, settings);
+  const std::vector<std::uint64_t> drawn = copied(keys);
+  const LongWork work;
+  return make_programs(shape, drawn.size(), threads, [&](std::size_t i, Genome& genome) {
+    Stream stream(drawn[i]);
+    smallest_program(shape, genome);
+    for (int term = 0; term < terms; ++term) grow_term(genome, 0, stream, sampler);
+  });
+}
+
+nb::tuple transplanted(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64_t, 1> second,
+                       Input<std::uint64_t, 1> keys, int threads) {
+  const std::size_t count = first.shape(0);
+  require(second.shape(0) == count && keys.shape(0) == count, "expected two parents and one key for each child");
+  check_threads(threads);
+  const std::vector<std::size_t> a = positions(batch, first), b = positions(batch, second);
+  const std::vector<std::uint64_t> drawn = copied(keys);
+  std::vector<std::uint8_t> applied(count);
+  auto children = [&] {
+    const LongWork work;
+    return make_programs(batch.shape, count, threads, [&](std::size_t i, Genome& genome) {
+      Stream stream(drawn[i]);
+      applied[i] = transplant(batch.view(a[i]), batch.view(b[i]), stream, genome);
+    });
+  }();
+  return nb::make_tuple(std::move(children), as_numpy(std::move(applied), {count}));
 }
 
 Batch crossed(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64_t, 1> second,
@@ -427,6 +471,9 @@ NB_MODULE(ARZ_MODULE, m) {
   nb::class_<VariationSettings>(m, "VariationSettings");
   m.def("variation_settings", &make_settings);
   m.def("random_batch", &random_batch, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg());
+  m.def("grown", &grown, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg());
+  m.def("transplanted", &transplanted, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg());
   m.def("mutated", &mutated, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
   m.def("crossed", &crossed, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
   m.def("stream_keys", &stream_keys, nb::arg(), nb::arg().noconvert());

@@ -105,12 +105,13 @@ Engine mujoco_engine(std::vector<std::uintptr_t> functions, std::uintptr_t model
   return engine;
 }
 
-QuadrupedSettings make_quadruped(int leg, int break_step, int steps) {
+QuadrupedSettings make_quadruped(int leg, int break_step, int steps, int break_before) {
   require(leg >= kRandom && leg < laikago::kLegs, "expected a leg from -2 to 3, not " + std::to_string(leg));
   require(steps >= 1 && steps <= 1'000'000, "steps must be 1 to 1000000");
   require(break_step == kRandom || (break_step >= 0 && break_step < steps),
           "break_step must lie in 0 to " + std::to_string(steps - 1));
-  return {leg, break_step, steps};
+  require(break_before >= 1 && break_before <= steps, "break_before must lie in 1 to " + std::to_string(steps));
+  return {leg, break_step, steps, break_before};
 }
 
 // Which leg breaks in each episode, and when: rows (leg, step).
@@ -127,14 +128,14 @@ Output<std::uint64_t> balanced(const QuadrupedSettings& settings, Input<std::uin
   std::vector<std::uint64_t> result = copied(keys);
   {
     const LongWork work;
-    const std::size_t parts = std::clamp<std::size_t>(result.size() / laikago::kLegs, 1, settings.steps);
+    const std::size_t parts = std::clamp<std::size_t>(result.size() / laikago::kLegs, 1, settings.break_before);
     QuadrupedSettings random = settings;
     random.leg = random.break_step = kRandom;
     for (std::size_t i = 0; i < result.size(); ++i) {
       Errand::go_on();
       const std::size_t leg = i % laikago::kLegs, part = i / laikago::kLegs % parts;
       for (Break b = break_of(random, result[i]);
-           static_cast<std::size_t>(b.leg) != leg || b.step * parts / settings.steps != part;
+           static_cast<std::size_t>(b.leg) != leg || b.step * parts / settings.break_before != part;
            b = break_of(random, result[i]))
         result[i] = mix(result[i] + kGolden);
     }

@@ -12,13 +12,14 @@
 namespace arz {
 namespace {
 
-CartpoleSettings make_cartpole(bool continuous, std::vector<bool> changes, bool hides_positions, bool has_noise,
+CartpoleSettings make_cartpole(int change, std::vector<bool> changes, bool hides_positions, bool has_noise,
                                double noise_sigma, double x_limit, int steps) {
   require(changes.size() == kCartpoleParameters, "expected one truth value for each of the change parameters");
   require(noise_sigma >= 0.0 && noise_sigma <= 1e6, "noise_sigma must lie in 0 to 1e6");
   require(x_limit > 0.0 && x_limit <= 1e6, "x_limit must be above 0 and at most 1e6");
   require(steps >= 1 && steps <= 1'000'000, "steps must be 1 to 1000000");
-  CartpoleSettings result{continuous, {}, hides_positions, has_noise, noise_sigma, x_limit, steps};
+  require(change >= 0 && change <= 2, "a change is sudden (0), continuous (1) or both (2)");
+  CartpoleSettings result{static_cast<Change>(change), {}, hides_positions, has_noise, noise_sigma, x_limit, steps};
   std::copy(changes.begin(), changes.end(), result.changes);
   return result;
 }

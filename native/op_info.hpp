@@ -15,7 +15,10 @@ struct OpInfo {
   std::uint8_t constants;
   bool writes_part;  // the output keeps the elements that are not written
   bool is_call;
-  bool draws;  // reads the lane's random numbers
+  bool draws;           // reads the lane's random numbers
+  bool is_tame;         // finite wherever its inputs are, overflow aside
+  bool adds;            // its formula has a sum or a difference
+  std::uint16_t keeps;  // a bit for each slot: with its own destination there, the op accumulates
 };
 
 }  // namespace arz

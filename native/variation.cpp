@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "growth.hpp"
+
 namespace arz {
 
 namespace {
@@ -180,7 +182,8 @@ const NamedMutation kMutations[kMutationCount] = {
     {"insert_instruction", insert_instruction},       {"delete_instruction", delete_instruction},
     {"randomize_instruction", randomize_instruction}, {"randomize_function", randomize_function},
     {"randomize_constants", randomize_constants},     {"randomize_parameter", randomize_parameter},
-    {"randomize_dim_indices", randomize_dim_indices},
+    {"randomize_dim_indices", randomize_dim_indices}, {"grow_term", grow_term, kFewFailures},
+    {"grow_call", grow_call, kFewFailures},           {"drop_term", drop_term, kFewFailures},
 };
 
 void WeightedChoice::assign(const std::vector<double>& weights) {
@@ -201,6 +204,23 @@ int WeightedChoice::draw(Stream& stream) const {
   return std::min(static_cast<int>(found), last_);
 }
 
+namespace {
+// Whether an expression may contain an op: it makes a whole register of this kind from scalars, vectors and matrices,
+// and a finite value from finite ones. (Indices stay where they are, and numbers inside an instruction are not tuned.)
+bool can_grow(const OpInfo& op, int kind, const MemoryShape& shape) {
+  const auto number = static_cast<Op>(&op - kOps);
+  if (number == Op::vector_copy || number == Op::matrix_copy) return false;  // a line for nothing
+  if (!op.is_tame || op.is_call || op.draws || op.writes_part || op.outputs != 1 || op.constants || op.slot_count < 2)
+    return false;
+  bool fits = kind_number(op.slots[0]) == kind;
+  for (int slot = 0; slot < op.slot_count; ++slot) {
+    const int k = kind_number(op.slots[slot]);
+    fits = fits && k >= 0 && k < 3 && shape.counts[k] > 0;
+  }
+  return fits;
+}
+}  // namespace
+
 Sampler::Sampler(const MemoryShape& shape, const VariationSettings& settings) : shape_(shape), settings_(settings) {
   if (!check_shape(shape, 1).empty()) settings_.max_cadfs = 0;  // no room for the arguments of a call
   for (int in_cadf = 0; in_cadf < 2; ++in_cadf) {
@@ -214,7 +234,17 @@ Sampler::Sampler(const MemoryShape& shape, const VariationSettings& settings) : 
     }
     ops_[in_cadf].assign(weights);
   }
+  for (int kind = 0; kind < kKinds; ++kind) {
+    std::vector<double> weights = settings.op_weights;
+    for (int o = 0; o < kOpCount; ++o)
+      if (!can_grow(kOps[o], kind, shape)) weights[o] = 0.0;
+    growth_[kind].assign(weights);
+  }
   mutations_.assign(settings.weights);
+}
+
+int Sampler::draw_growth(int kind, Stream& stream) const {
+  return growth_[kind].is_possible() ? growth_[kind].draw(stream) : -1;
 }
 
 Instruction Sampler::instruction(Genome& genome, int function, Stream& stream) const {
@@ -270,11 +300,14 @@ void Sampler::random_program(Genome& genome, Stream& stream) const {
 }
 
 int mutate(Genome& genome, Stream& stream, const Sampler& sampler) {
+  int failed[kMutationCount] = {};
   for (int attempt = 0; attempt < 1000; ++attempt) {
     const int chosen = sampler.mutations().draw(stream);
     if (chosen >= kMutationCount) return chosen;
     const int function = static_cast<int>(stream.below(1 + genome.cadfs));
+    if (failed[chosen] == kMutations[chosen].most_failures) continue;
     if (kMutations[chosen].apply(genome, function, stream, sampler)) return chosen;
+    ++failed[chosen];
   }
   return kNoMutation;
 }

@@ -1,4 +1,5 @@
-// The seven mutations of the paper, its crossover, and random programs. Every function changes a genome in
+// The seven mutations of the paper, three that grow and shrink programs by whole terms (growth.hpp), the paper's
+// crossover, and random programs. Every function changes a genome in
 // place from a stream of random numbers; a mutation returns whether it could apply, and if it did, the
 // genome differs from before.
 #pragma once
@@ -17,7 +18,7 @@ struct LengthRange {
 
 // What random instructions and mutations are drawn from. See vary.py for the meaning and the defaults.
 struct VariationSettings {
-  std::vector<double> weights;     // of the seven mutations, in the order of kMutations, then of custom ones
+  std::vector<double> weights;     // of the mutations, in the order of kMutations, then of custom ones
   std::vector<double> op_weights;  // of each op of the table
   double sigma;                    // of the noise on start values
   double fraction;                 // of a register's start values, or an instruction's positions, that change
@@ -27,6 +28,10 @@ struct VariationSettings {
   int max_cadfs;
   int initial_cadfs;
   LengthRange length, cadf_length;  // of GetAction and of CADFs, when they are created
+  int growth_length;                // instructions in a grown expression, at most
+  double growth_memory;             // how likely one of them reads its own destination
+  double growth_constants;          // start values that an expression reads
+  double growth_coefficient;        // by which it is multiplied at first, at most
 };
 
 using Mutation = bool (*)(Genome&, int function, Stream&, const class Sampler&);
@@ -34,8 +39,10 @@ using Mutation = bool (*)(Genome&, int function, Stream&, const class Sampler&);
 struct NamedMutation {
   const char* name;
   Mutation apply;
+  int most_failures = 1000;  // it is not tried again on the same genome after so many
 };
-inline constexpr int kMutationCount = 7;
+inline constexpr int kFewFailures = 6;  // of those that look at the whole program
+inline constexpr int kMutationCount = 10;
 inline constexpr int kNoMutation = 255;
 extern const NamedMutation kMutations[kMutationCount];
 
@@ -64,16 +71,19 @@ class Sampler {
   Instruction instruction(Genome& genome, int function, Stream& stream) const;
   void create_cadf(Genome& genome, Stream& stream) const;
   void random_program(Genome& genome, Stream& stream) const;
+  // An op for a grown expression that gives a value of a kind; -1 where there is none.
+  int draw_growth(int kind, Stream& stream) const;
 
  private:
   MemoryShape shape_;
   VariationSettings settings_;
-  WeightedChoice ops_[2];  // in GetAction, in CADFs
+  WeightedChoice ops_[2];          // in GetAction, in CADFs
+  WeightedChoice growth_[kKinds];  // that give a value of a kind
   WeightedChoice mutations_;
 };
 
 // Applies one mutation, drawn by weight; one that cannot apply is drawn again. Returns its number; a number
-// past the seven is a custom operator, left to the caller; kNoMutation where none could apply.
+// past the native ones is a custom operator, left to the caller; kNoMutation where none could apply.
 int mutate(Genome& genome, Stream& stream, const Sampler& sampler);
 
 // `child` becomes `first` with one of its CADFs replaced by one of `second`'s; where either has none, one of

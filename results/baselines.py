@@ -89,13 +89,13 @@ GROUPS = {
         2_000_000,
         "2M steps",
         {
-            "arz-all": Method("ARZ [All, continuous]", "evolve cartpole", 10),
-            "arz-all-sudden": Method("ARZ [All, sudden]", "evolve cartpole --change sudden", 10),
-            "arz-stateless": Method("ARZ stateless [All, continuous]", "evolve cartpole --no-stateful", 10),
+            "arz-all": Method("ARZ [All, continuous]", "evolve cartpole-regularized", 10),
+            "arz-all-sudden": Method("ARZ [All, sudden]", "evolve cartpole-regularized --change sudden", 10),
+            "arz-stateless": Method("ARZ stateless [All, continuous]", "evolve cartpole-regularized --no-stateful", 10),
             "arz-stateless-sudden": Method(
-                "ARZ stateless [All, sudden]", "evolve cartpole --no-stateful --change sudden", 10
+                "ARZ stateless [All, sudden]", "evolve cartpole-regularized --no-stateful --change sudden", 10
             ),
-            "arz-stationary": Method("ARZ [Stationary]", f"evolve cartpole {STATIONARY}", 10),
+            "arz-stationary": Method("ARZ [Stationary]", f"evolve cartpole-regularized {STATIONARY}", 10),
             "lstm-all": Method("ARS+LSTM [All, continuous]", "train ars --policy lstm", 3, "cartpole-lstm"),
             "lstm-all-sudden": Method(
                 "ARS+LSTM [All, sudden]", "train ars --policy lstm --change sudden", 3, "cartpole-lstm"
@@ -117,8 +117,8 @@ GROUPS = {
         2_000_000,
         "2M steps",
         {
-            "arz": Method("ARZ", "evolve quadruped", 3),
-            "arz-no-cadfs": Method("ARZ without CADFs", "evolve quadruped --cadfs 0", 3),
+            "arz": Method("ARZ", "evolve quadruped-nsga2", 3),
+            "arz-no-cadfs": Method("ARZ without CADFs", "evolve quadruped-nsga2 --cadfs 0", 3),
             "lstm": Method("ARS+LSTM", "train ars --task quadruped --policy lstm", 3, "quadruped-lstm"),
             "mlp": Method("ARS+MLP", "train ars --task quadruped --policy mlp", 3, "quadruped-mlp"),
         },

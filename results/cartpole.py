@@ -73,7 +73,7 @@ def command_of(name: str, seed: int) -> list[str]:
     folder = f"runs/results/{experiment.extends or name}-{seed}"
     if experiment.extends:
         return ["arz", "resume", folder, *experiment.options]
-    return ["arz", "evolve", "cartpole", "--seed", str(seed), *experiment.options, "--output", folder]
+    return ["arz", "evolve", "cartpole-regularized", "--seed", str(seed), *experiment.options, "--output", folder]
 
 
 def run_one(name: str, seed: int) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def until_end(name: str, metrics: dict[str, Any]) -> dict[str, Any]:
     """The metrics up to where the command of an experiment ends: a longer run holds every shorter one of its seed."""
     experiment = EXPERIMENTS[name]
     options = dict(zip(experiment.options[::2], experiment.options[1::2], strict=False))
-    budget = Budget.parse(options.get("--budget", arz.preset("cartpole").limits.budget))
+    budget = Budget.parse(options.get("--budget", arz.preset("cartpole-regularized").limits.budget))
     moments = zip(metrics["evaluations"], metrics["steps"], metrics["seconds"], strict=True)
     count = sum(budget.spent(*moment) < 1 for moment in moments)
     if "--target" in options:
@@ -179,9 +179,9 @@ def summary() -> str:
     ]
     lines.append("|---|---|---|---|---|---|")
     for name, command in {
-        "continuous": "arz evolve cartpole --seed N",
+        "continuous": "arz evolve cartpole-regularized --seed N",
         "continuous-20m": "arz resume RUN --budget 20m --target 960",
-        "sudden": "arz evolve cartpole --seed N --change sudden --budget 3m --target 975",
+        "sudden": "arz evolve cartpole-regularized --seed N --change sudden --budget 3m --target 975",
     }.items():
         found = rows(name)
         scores = [row["own"] for row in found]

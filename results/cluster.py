@@ -83,7 +83,7 @@ def measure() -> None:
     found: dict[str, Any] = {}
     for phase, path in PHASES.items():
         start = None if path is None else Program.load(path)
-        config = arz.preset("quadruped", budget="16000", warm_up=0.0)
+        config = arz.preset("quadruped-nsga2", budget="16000", warm_up=0.0)
         watch, began = Stopwatch(), time.perf_counter()
         with arz.evolve(config, threads=1, workers=watch, start=start) as run:
             evaluations = run.counters.evaluations

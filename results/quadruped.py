@@ -50,8 +50,10 @@ def tuned(rows: str, *more: str) -> tuple[str, ...]:
 
 
 EXPERIMENTS = {
-    "default": Experiment("our settings", "quadruped", ("--budget", "600000"), SEEDS),
-    "no-cadfs": Experiment("our settings without CADFs", "quadruped", ("--cadfs", "0", "--budget", "600000"), SEEDS),
+    "default": Experiment("our settings", "quadruped-nsga2", ("--budget", "600000"), SEEDS),
+    "no-cadfs": Experiment(
+        "our settings without CADFs", "quadruped-nsga2", ("--cadfs", "0", "--budget", "600000"), SEEDS
+    ),
     "paper": Experiment("the paper's settings", "quadruped-paper", ("--budget", "2300000"), (1,)),
     "healthy": Experiment(
         "a trot by hand, tuned: no leg breaks",

@@ -51,7 +51,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], int]] = {
 def try_one(job: tuple[str, int]) -> dict[str, Any]:
     """One run."""
     name, seed = job
-    config = arz.preset("cartpole", **{**SETTINGS[name][0], **LIMITS})
+    config = arz.preset("cartpole-regularized", **{**SETTINGS[name][0], **LIMITS})
     run = arz.evolve(config, seed=seed, threads=1)
     metrics, counters = run.metrics, run.facts["counters"]
     score = metrics["champion_score"]

@@ -81,7 +81,7 @@ def calls() -> dict[str, Call]:
     networks = core.network_batch(network, np.zeros((2, network.size)))
     lstm = core.network_shape(True, False, 4096, 1, [64])
     remembering = core.network_batch(lstm, np.zeros((1, lstm.size)))
-    cartpole, quadruped = core.cartpole_settings(*CARTPOLE), core.quadruped_settings(-2, -2, 100)
+    cartpole, quadruped = core.cartpole_settings(*CARTPOLE), core.quadruped_settings(-2, -2, 100, 100)
     engine = core.own_engine(False, 1)
     keys, places = np.zeros(2, np.uint64), np.zeros(2, np.int64)
     known = core.Cache(10, 1)
@@ -149,11 +149,13 @@ def calls() -> dict[str, Call]:
             core.variation_settings,
             VARIATION,
             {
-                0: [[], [0.0] * 7, [NAN] * 7, [-1.0] * 7, [1.0] * 6, [1.0] * 255],
+                0: [[], [0.0] * 10, [NAN] * 10, [-1.0] * 10, [1.0] * 9, [1.0] * 255],
                 1: [[], [NAN] * len(VARIATION[1]), [1.0] * (len(VARIATION[1]) + 1)],
                 **dict.fromkeys(range(2, 7), negative),
                 **{n: [-1, 7, 2**31 - 1] for n in (7, 8)},
                 **{n: [-1, 2**31 - 1] for n in range(9, 13)},
+                13: [0, 101],
+                **dict.fromkeys(range(14, 17), negative),
             },
         ),
         "random_batch": Call(core.random_batch, (shape, settings, keys, 1), {3: threads}),
@@ -167,13 +169,19 @@ def calls() -> dict[str, Call]:
             (batch, places, places, keys, 1),
             {1: [places[:1], np.array([0, -1])], 2: [places[:1], np.array([0, 3])], 3: [keys[:1]], 4: threads},
         ),
+        "grown": Call(core.grown, (shape, settings, 2, keys, 1), {2: [-1, 1001, 2**31 - 1], 4: threads}),
+        "transplanted": Call(
+            core.transplanted,
+            (batch, places, places, keys, 1),
+            {1: [places[:1], np.array([0, -1])], 2: [places[:1], np.array([0, 3])], 3: [keys[:1]], 4: threads},
+        ),
         "stream_keys": Call(core.stream_keys, (0, keys), {0: [-1]}),
         "stream_sample": Call(core.stream_sample, (0, "normal", 1), {0: [-1], 1: ["odd"], 2: [-1, 2**31 - 1]}),
         "CartpoleSettings": Call(core.CartpoleSettings, ()),
         "cartpole_settings": Call(
             core.cartpole_settings,
             CARTPOLE,
-            {1: [[], [True] * 4], 4: [*negative, 1e7], 5: [*negative, 0.0, 1e7], 6: [0, -1, 2**31 - 1]},
+            {0: [-1, 3], 1: [[], [True] * 4], 4: [*negative, 1e7], 5: [*negative, 0.0, 1e7], 6: [0, -1, 2**31 - 1]},
         ),
         "rollout": Call(core.rollout, (carts, cartpole, keys, 1, True, True), {0: [batch], 3: threads}),
         "recorded_rollout": Call(core.recorded_rollout, (carts, 0, cartpole, keys), {0: [batch], 1: beyond}),
@@ -208,7 +216,7 @@ def calls() -> dict[str, Call]:
         "QuadrupedSettings": Call(core.QuadrupedSettings, ()),
         "Engine": Call(core.Engine, ()),
         "quadruped_settings": Call(
-            core.quadruped_settings, (-2, -2, 9), {0: [-3, 4], 1: [-3, 9], 2: [0, -1, 2**31 - 1]}
+            core.quadruped_settings, (-2, -2, 9, 9), {0: [-3, 4], 1: [-3, 9], 2: [0, -1, 2**31 - 1], 3: [0, 10]}
         ),
         "own_engine": Call(core.own_engine, (False, 1), {1: [0, -1, 1001, 2**31 - 1]}),
         "shared_engine": Call(core.shared_engine, (engine,)),
@@ -278,8 +286,26 @@ def calls() -> dict[str, Call]:
     }
 
 
-VARIATION: tuple[Any, ...] = ([1.0] * 7, [1.0] * len(OPS), 0.05, 0.2, 0.0, 0.0, 1.0, 0, 0, 1, 10, 1, 10)
-CARTPOLE: tuple[Any, ...] = (True, [True] * 3, False, False, 0.1, 0.4, 100)
+VARIATION: tuple[Any, ...] = (
+    [1.0] * 10,
+    [1.0] * len(OPS),
+    0.05,
+    0.2,
+    0.0,
+    0.0,
+    1.0,
+    0,
+    0,
+    1,
+    10,
+    1,
+    10,
+    3,
+    0.3,
+    0.1,
+    0.01,
+)
+CARTPOLE: tuple[Any, ...] = (1, [True] * 3, False, False, 0.1, 0.4, 100)
 
 
 def hostile(call: Call) -> Iterator[tuple[Any, ...]]:

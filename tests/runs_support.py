@@ -28,7 +28,7 @@ SMALL: dict[str, Any] = {
 
 
 def small(budget: str = "6000", **changes: Any) -> Config:
-    return arz.preset("cartpole", **{**SMALL, "budget": budget, **changes})
+    return arz.preset("cartpole-regularized", **{**SMALL, "budget": budget, **changes})
 
 
 def small_options(budget: str = "6000") -> list[str]:

@@ -386,8 +386,11 @@ def test_no_episodes_give_no_columns() -> None:
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ({"change": "suden"}, "change must be one of none, sudden, continuous, not 'suden'. Did you mean 'sudden'"),
-        ({"change": "everything"}, "change must be one of none, sudden, continuous, not 'everything'.$"),
+        (
+            {"change": "suden"},
+            "change must be one of none, sudden, continuous, both, not 'suden'. Did you mean 'sudden'",
+        ),
+        ({"change": "everything"}, "change must be one of none, sudden, continuous, both, not 'everything'.$"),
         ({"parameters": "trackangle"}, "no cartpole task called 'trackangle'.* Did you mean 'track_angle'"),
         ({"parameters": ("force", "dampin")}, "not 'dampin'. Did you mean 'damping'"),
         ({"parameters": ("noise",)}, "parameters must be among force, damping, track_angle, not 'noise'"),

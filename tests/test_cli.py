@@ -97,7 +97,9 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli") / "run"
     done = subprocess.run(
-        [ARZ, "evolve", "cartpole", *small_options(), "--output", str(folder)], capture_output=True, text=True
+        [ARZ, "evolve", "cartpole-regularized", *small_options(), "--output", str(folder)],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert "def GetAction(obs, action):" in done.stdout
@@ -120,7 +122,7 @@ def test_evolve_for_scripts_prints_json_and_nothing_else(tmp_path: Path) -> None
     command = [
         ARZ,
         "evolve",
-        "cartpole",
+        "cartpole-regularized",
         *small_options("1000"),
         "--output",
         str(tmp_path / "run"),
@@ -157,11 +159,11 @@ def test_every_field_of_a_configuration_is_an_option(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("words", "shown", "hidden"),
     [
-        (["evolve", "quadruped"], r"--population VALUE [^\[]*\[300\]", "--x-limit"),
-        (["evolve", "cartpole"], r"--population VALUE [^\[]*\[200\]", "--contact-iterations"),
+        (["evolve", "quadruped-nsga2"], r"--population VALUE [^\[]*\[300\]", "--x-limit"),
+        (["evolve", "cartpole-regularized"], r"--population VALUE [^\[]*\[200\]", "--contact-iterations"),
         (["evolve", "--env", "Pendulum-v1"], r"--restart-after VALUE [^\[]*\[4000\]", "--contact-iterations"),
         (["train", "ars", "--task", "quadruped"], "--contact-iterations", "--x-limit"),
-        (["sweep", "quadruped"], r"--population VALUE [^\[]*\[300\]", "--x-limit"),
+        (["sweep", "quadruped-nsga2"], r"--population VALUE [^\[]*\[300\]", "--x-limit"),
     ],
 )
 def test_help_shows_the_values_of_the_preset(
@@ -185,8 +187,8 @@ def test_every_preset_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) ->
 def test_new_runs_get_the_next_free_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for number in (1, 2):
-        assert main(["evolve", "cartpole", *small_options("400"), "--quiet", "--no-test"]) == 0
-        assert (tmp_path / "runs" / f"cartpole-00{number}" / "run.sqlite").exists()
+        assert main(["evolve", "cartpole-regularized", *small_options("400"), "--quiet", "--no-test"]) == 0
+        assert (tmp_path / "runs" / f"cartpole-regularized-00{number}" / "run.sqlite").exists()
 
 
 def test_runs_lists_them(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -259,7 +261,7 @@ def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
         main(
             [
                 "evolve",
-                "cartpole",
+                "cartpole-regularized",
                 *small_options("1000"),
                 "--output",
                 str(folder),
@@ -280,20 +282,20 @@ def test_tensorboard_gets_the_metrics(tmp_path: Path) -> None:
     [
         (["evolve", "cartpol"], "there is no preset 'cartpol'"),
         (["evolve", "none.toml"], "none.toml: No such file or directory"),
-        (["evolve", "cartpole", "--popluation", "3"], "there is no option or argument --popluation here. Did you mean '--population'?"),
-        (["evolve", "cartpole", "--population", "many"], "search.population must be a whole number, not 'many'"),
-        (["evolve", "cartpole", "--population", "1"], "population must be a whole number of at least 2, not 1"),
-        (["evolve", "cartpole", "--change", "suddn"], "Did you mean 'sudden'?"),
-        (["evolve", "cartpole", "--budget", "forever"], "a budget is a number of evaluations"),
-        (["evolve", "cartpole", "--seed", "-1"], "a seed is a whole number from 0"),
-        (["evolve", "cartpole", "--threads", "0", "--quiet", "--budget", "10"], "expected 1 to 1024 threads, got 0"),
-        (["evolve", "cartpole", "--cache", "2147483647"], "cache must be at most"),
-        (["evolve", "cartpole", "--tournament", "2147483647"], "tournament must be at most 1000000, not 2147483647: the most that live on an island"),
-        (["evolve", "cartpole", "--length", "ab"], "length must be two numbers"),
-        (["evolve", "cartpole", "--length", "[1.5, 2]"], "length must be two numbers"),
-        (["evolve", "cartpole", "--op-weights", "{scalar_add = 'x'}"], "the weight of op scalar_add must be a number, not 'x'"),
-        (["evolve", "cartpole", "--max-cadfs", "1e30"], "max_cadfs must be a whole number"),
-        (["evolve", "cartpole", "--save-every", "nan"], "--save-every must be a number of seconds"),
+        (["evolve", "cartpole-regularized", "--popluation", "3"], "there is no option or argument --popluation here. Did you mean '--population'?"),
+        (["evolve", "cartpole-regularized", "--population", "many"], "search.population must be a whole number, not 'many'"),
+        (["evolve", "cartpole-regularized", "--population", "1"], "population must be a whole number of at least 2, not 1"),
+        (["evolve", "cartpole-regularized", "--change", "suddn"], "Did you mean 'sudden'?"),
+        (["evolve", "cartpole-regularized", "--budget", "forever"], "a budget is a number of evaluations"),
+        (["evolve", "cartpole-regularized", "--seed", "-1"], "a seed is a whole number from 0"),
+        (["evolve", "cartpole-regularized", "--threads", "0", "--quiet", "--budget", "10"], "expected 1 to 1024 threads, got 0"),
+        (["evolve", "cartpole-regularized", "--cache", "2147483647"], "cache must be at most"),
+        (["evolve", "cartpole-regularized", "--tournament", "2147483647"], "tournament must be at most 1000000, not 2147483647: the most that live on an island"),
+        (["evolve", "cartpole-regularized", "--length", "ab"], "length must be two numbers"),
+        (["evolve", "cartpole-regularized", "--length", "[1.5, 2]"], "length must be two numbers"),
+        (["evolve", "cartpole-regularized", "--op-weights", "{scalar_add = 'x'}"], "the weight of op scalar_add must be a number, not 'x'"),
+        (["evolve", "cartpole-regularized", "--max-cadfs", "1e30"], "max_cadfs must be a whole number"),
+        (["evolve", "cartpole-regularized", "--save-every", "nan"], "--save-every must be a number of seconds"),
         (["test", str(EXAMPLES / "paper_cartpole.arz"), "--seed", "18446744073709551615"], "--seed must be 0 or more"),
         (["test", str(EXAMPLES / "paper_cartpole.arz"), "--episodes", "1000000000000"], "--episodes must be 1 to 1000000"),
         (["replay", str(EXAMPLES / "paper_cartpole.arz"), "--every", "99999999999999999"], "--every must be 1 to 1000"),
@@ -337,7 +339,7 @@ def test_names_of_files_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFix
         assert main(["test", str(tmp_path / name), "--episodes", "2", "--figure", str(tmp_path / f"{name}.png")]) == 0
         assert name in capsys.readouterr().out
     folder = tmp_path / "runs" / "[x]{y}"
-    assert main(["evolve", "cartpole", *small_options("400"), "--output", str(folder), "--no-test"]) == 0
+    assert main(["evolve", "cartpole-regularized", *small_options("400"), "--output", str(folder), "--no-test"]) == 0
     capsys.readouterr()
     assert main(["runs", str(tmp_path / "runs")]) == 0
     assert "[x]{y}" in capsys.readouterr().out

@@ -596,7 +596,7 @@ def test_a_simulated_batch_takes_as_long_as_it_must(seconds: list[float], worker
 def test_local_use_never_imports_ray(tmp_path: Path) -> None:
     script = (
         "import sys, arz, arz.cli\n"
-        "assert arz.cli.main(['evolve', 'cartpole', '--quiet', '--output', *sys.argv[1:]]) == 0\n"
+        "assert arz.cli.main(['evolve', 'cartpole-regularized', '--quiet', '--output', *sys.argv[1:]]) == 0\n"
         "assert arz.cli.main(['test', sys.argv[1], '--episodes', '2']) == 0\n"
         "assert 'ray' not in sys.modules, 'Ray was imported'\n"
     )

@@ -25,14 +25,14 @@ def test_presets_load_and_say_everything_again(name: str) -> None:
 
 def test_overrides_know_fields_by_their_own_names() -> None:
     changed = arz.preset(
-        "cartpole", population=400, insert_instruction=0.25, parameters="force", stateful=False, x_limit=1
+        "cartpole-regularized", population=400, insert_instruction=0.25, parameters="force", stateful=False, x_limit=1
     )
     assert (changed.search.population, changed.variation.weights.insert_instruction) == (400, 0.25)
     assert isinstance(changed.task, arz.Cartpole)
     assert (changed.task.parameters, changed.memory.stateful, changed.task.x_limit) == (("force",), False, 1.0)
     assert config.parse(config.render(changed)) == changed
-    untouched = arz.preset("cartpole")
-    assert arz.preset("cartpole", population=untouched.search.population) == untouched
+    untouched = arz.preset("cartpole-regularized")
+    assert arz.preset("cartpole-regularized", population=untouched.search.population) == untouched
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_unknown_presets_and_fields_are_refused_with_a_hint(tmp_path: Path) -> N
     with pytest.raises(ValueError, match=r"there is no preset 'cartpol'.*Did you mean 'cartpole'"):
         arz.preset("cartpol")
     with pytest.raises(ValueError, match="there is no field 'popul'"):
-        arz.preset("cartpole", popul=3)
+        arz.preset("cartpole-regularized", popul=3)
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(ValueError, match="expected text in UTF-8"):
         config.load(tmp_path / "bad.toml")
@@ -164,5 +164,5 @@ def test_any_value_of_any_field_is_taken_or_refused_with_a_sentence(name: str) -
     for text in ODD:
         for value in (text, config.parse_value(text)):
             with contextlib.suppress(ValueError):
-                changed = arz.preset("cartpole", **{name: value})
+                changed = arz.preset("cartpole-regularized", **{name: value})
                 assert config.parse(config.render(changed)) == changed, (name, value)

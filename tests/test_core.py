@@ -129,8 +129,8 @@ COMMAND = "import sys, arz.cli; print('ready', flush=True); sys.exit(arz.cli.mai
     [
         (["test", "examples/reflex_trot.arz", "--episodes", "1000000", *SLOW_ROBOTS], 1),
         (["ablate", "examples/reflex_trot.arz", "--episodes", "1000", *SLOW_ROBOTS, "--output"], 1),
-        (["evolve", "quadruped", "--episodes", "10000", *SLOW_ROBOTS, "--output"], 2),
-        (["evolve", "cartpole", "--tournament", "1000000", "--islands", "1000", "--output"], 2),
+        (["evolve", "quadruped-nsga2", "--episodes", "10000", *SLOW_ROBOTS, "--output"], 2),
+        (["evolve", "cartpole-regularized", "--tournament", "1000000", "--islands", "1000", "--output"], 2),
     ],
 )
 def test_commands_can_be_interrupted(command: list[str], signals: int, tmp_path: Path) -> None:

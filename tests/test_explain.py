@@ -830,7 +830,7 @@ def test_a_nasty_name_breaks_no_page_picture_table_or_terminal(
 
 def test_a_run_keeps_them_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    arz.evolve(arz.preset("cartpole", budget="4000", steps=100), folder=folder).close()
+    arz.evolve(arz.preset("cartpole-regularized", budget="4000", steps=100), folder=folder).close()
     for command in (["explain"], ["trace"], ["ablate", "--episodes", "2"]):
         for _ in range(2):  # they may be made anew
             assert main([command[0], str(folder), *command[1:]]) == 0

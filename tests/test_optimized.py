@@ -39,13 +39,15 @@ def test_commands_work_without_docstrings(command: list[str], shown: str) -> Non
 
 
 def test_a_search_works_without_docstrings(tmp_path: Path) -> None:
-    code, output, errors = run("evolve", "cartpole", *small_options("800"), "--output", str(tmp_path / "run"))
+    code, output, errors = run(
+        "evolve", "cartpole-regularized", *small_options("800"), "--output", str(tmp_path / "run")
+    )
     assert code == 0, errors
     assert "Mean return over 100 test episodes" in output
 
 
 def test_mistakes_are_sentences_without_assertions() -> None:
-    assert run("evolve", "cartpole", "--tournament", "0") == (
+    assert run("evolve", "cartpole-regularized", "--tournament", "0") == (
         2,
         "",
         "arz: tournament must be a whole number of at least 1, not 0\n",

@@ -41,7 +41,7 @@ SMALL: dict[str, Any] = {
 
 
 def small(budget: str = "1400", **changes: Any) -> Config:
-    return arz.preset("quadruped", **{**SMALL, "budget": budget, **changes})
+    return arz.preset("quadruped-nsga2", **{**SMALL, "budget": budget, **changes})
 
 
 def small_options(budget: str = "1400") -> list[str]:
@@ -87,7 +87,7 @@ def _every_second_time() -> Any:
 
 def test_killed_and_resumed_it_is_the_same_run(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    command = [ARZ, "evolve", "quadruped", *small_options(), "--output", str(folder), "--quiet", "--no-test"]
+    command = [ARZ, "evolve", "quadruped-nsga2", *small_options(), "--output", str(folder), "--quiet", "--no-test"]
     again = [ARZ, "resume", str(folder), "--quiet", "--no-test"]
     done = 0
     for words in (command, again, again):
@@ -135,7 +135,7 @@ def test_presets_of_the_quadruped() -> None:
     assert (paper.memory.scalars, paper.memory.vectors, paper.memory.matrices) == (16, 16, 0)
     assert paper.variation.max_cadfs == 6
     assert paper.task == Quadruped()
-    for name in ("quadruped", "quadruped-paper"):
+    for name in ("quadruped-nsga2", "quadruped-paper"):
         preset = arz.preset(name)
         assert configs.parse(configs.render(preset)) == preset
         assert arz.preset(name, max_cadfs=0).variation.max_cadfs == 0
@@ -177,12 +177,12 @@ def test_a_film_shows_the_broken_leg_in_red(finished: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [
-        (["evolve", "quadruped", "--tournament", "3"], "tournament belongs to another kind of search than nsga2"),
-        (["evolve", "quadruped", "--cadfs", "7"], "max_cadfs must be 0 to 6"),
-        (["evolve", "quadruped", "--leg", "LF"], "leg must be one of"),
-        (["evolve", "quadruped", "--objectives", '["return", "hight"]'], "objectives must be among"),
-        (["evolve", "quadruped", "--objectives", '[["return"]]'], "objectives must be a list of different names"),
-        (["evolve", "quadruped", "--vectors", "3"], "vectors must be 5 to 64"),
+        (["evolve", "quadruped-nsga2", "--tournament", "3"], "tournament belongs to another kind of search than nsga2"),
+        (["evolve", "quadruped-nsga2", "--cadfs", "7"], "max_cadfs must be 0 to 6"),
+        (["evolve", "quadruped-nsga2", "--leg", "LF"], "leg must be one of"),
+        (["evolve", "quadruped-nsga2", "--objectives", '["return", "hight"]'], "objectives must be among"),
+        (["evolve", "quadruped-nsga2", "--objectives", '[["return"]]'], "objectives must be a list of different names"),
+        (["evolve", "quadruped-nsga2", "--vectors", "3"], "vectors must be 5 to 64"),
         (["test", "RUN", "--x-limit", "1"], "--x-limit is not for this task"),
         (["replay", "RUN", "--change", "sudden"], "--change and --task are for cartpole"),
         (["replay", "RUN", "--viewer"], "MuJoCo cannot open its viewer here"),

@@ -105,7 +105,7 @@ def test_a_node_may_die_and_another_join(cluster: Any) -> None:
 def test_a_run_on_a_cluster_that_loses_a_node_and_its_driver(cluster: Any, tmp_path: Path) -> None:
     """The whole way: arz evolve --backend ray, a node killed, the driver killed, arz resume; as if on one thread."""
     there, folder = ["--backend", "ray", "--address", cluster.address], tmp_path / "ray"
-    words = [ARZ, "evolve", "quadruped", *small_options("4000"), "--no-test", "--output"]
+    words = [ARZ, "evolve", "quadruped-nsga2", *small_options("4000"), "--no-test", "--output"]
     subprocess.run([*words, str(tmp_path / "local"), "--quiet"], check=True, capture_output=True)
     driver = subprocess.Popen([*words, str(folder), "--save-every", "0", *there], stderr=subprocess.PIPE, text=True)
 
@@ -156,7 +156,7 @@ def test_an_item_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
 def test_a_node_with_several_workers_may_die_and_json_stays_clean(cluster: Any, tmp_path: Path) -> None:
     node = cluster.add_node(num_cpus=3, object_store_memory=80 * 2**20)
     folder = tmp_path / "run"
-    words = [ARZ, "evolve", "quadruped", *small_options("1000000"), "--no-test", "--json", "--save-every", "0"]
+    words = [ARZ, "evolve", "quadruped-nsga2", *small_options("1000000"), "--no-test", "--json", "--save-every", "0"]
     words += ["--backend", "ray", "--address", cluster.address, "--output", str(folder)]
     driver = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: evaluations(folder) > 500)

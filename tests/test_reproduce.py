@@ -166,7 +166,7 @@ def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
 def test_a_run_with_other_settings_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     work = Work(find_item("linear-analysis"), "smoke", tmp_path)
     folder = work.run_folder(work.item.experiments[0], 1)
-    Run.create(arz.preset("cartpole", budget="1k"), seed=1, folder=folder).close()
+    Run.create(arz.preset("cartpole-regularized", budget="1k"), seed=1, folder=folder).close()
     assert main(["reproduce", "linear-analysis", "--output", str(tmp_path), "--quiet"]) == 2
     assert "a run with other settings" in capsys.readouterr().err
 

@@ -103,7 +103,9 @@ DOORS: dict[str, set[str]] = {
     "search.pareto": set(),
     "search.nsga2": {"native", "search", "search.evolution", "search.problem", "streams"},
     "search.draws": {"streams"},
-    "search.tuning": {"search.draws", "search.evolution", "search.problem", "streams"},
+    "search.cloud": set(),
+    "search.tuning": {"search.cloud", "search.draws", "search.evolution", "search.problem", "streams"},
+    "search.grow": {"search.cloud", "search.draws", "search.evolution", "search.problem", "streams"},
     "search.ppo": {"search.evolution"},
     "baselines.__init__": set(),
     "baselines.ppo": {"network", "search.ppo", "tasks.cartpole", "tasks.cartpole_environment", "tasks.environment"}
@@ -126,9 +128,9 @@ DOORS: dict[str, set[str]] = {
         "search.nsga2",
         "search.regularized",
     }
-    | {"search.tuning", "tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
+    | {"search.grow", "search.tuning", "tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
     "runs.problem": {"search.problem"}
-    | {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.task", "vary"},
+    | {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.status", "tasks.task", "vary"},
     "runs.networks": {"", "streams", "evaluate", "native", "network", "search.draws", "tasks.task", "vary"},
     "runs.lineage": {"search.evolution"},
     "runs.database": set(),
@@ -146,7 +148,7 @@ DOORS: dict[str, set[str]] = {
         "runs.problem",
         "runs.store",
     }
-    | {"search.evolution", "search.nsga2", "search.regularized", "search.tuning"},
+    | {"search.evolution", "search.grow", "search.nsga2", "search.regularized", "search.tuning"},
     "runs.run": {"runs.database"}
     | {"vary"}
     | {

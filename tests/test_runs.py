@@ -141,7 +141,7 @@ def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest
 def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2) -> None:
     """Evolves without end in another process, which is killed again and again."""
     for delay in delays:
-        start = ["resume", str(folder)] if folder.exists() else ["evolve", "cartpole", *small_options("1G")]
+        start = ["resume", str(folder)] if folder.exists() else ["evolve", "cartpole-regularized", *small_options("1G")]
         start += [] if folder.exists() else ["--output", str(folder)]
         extra = ["--quiet", "--no-test", "--save-every", "0.05", "--threads", str(threads)]
         process = subprocess.Popen([ARZ, *start, *extra], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -186,7 +186,16 @@ def test_kill_9_at_thirty_moments_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path, number: int) -> None:
     folder = tmp_path / "run"
-    command = [ARZ, "evolve", "cartpole", *small_options("1G"), "--output", str(folder), "--save-every", "1000"]
+    command = [
+        ARZ,
+        "evolve",
+        "cartpole-regularized",
+        *small_options("1G"),
+        "--output",
+        str(folder),
+        "--save-every",
+        "1000",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (folder / "run.sqlite").exists():
         time.sleep(0.05)
@@ -528,7 +537,7 @@ def test_a_listener_can_stop_a_run_which_goes_on_as_if_nothing_had_happened(fini
 
 
 def test_five_at_once_get_five_folders(tmp_path: Path) -> None:
-    command = [ARZ, "evolve", "cartpole", *small_options("400"), "--quiet", "--no-test", "--threads", "1"]
+    command = [ARZ, "evolve", "cartpole-regularized", *small_options("400"), "--quiet", "--no-test", "--threads", "1"]
     running = [
         subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(5)
     ]
@@ -538,7 +547,7 @@ def test_five_at_once_get_five_folders(tmp_path: Path) -> None:
     for process in running:
         assert process.stderr is not None
         process.stderr.close()
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {f"cartpole-00{n}" for n in range(1, 6)}
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {f"cartpole-regularized-00{n}" for n in range(1, 6)}
 
 
 def test_a_folder_that_somebody_took_a_moment_ago_is_left_to_them(
@@ -554,8 +563,8 @@ def test_a_folder_that_somebody_took_a_moment_ago_is_left_to_them(
         return asked[-1]
 
     monkeypatch.setattr(evolving, "_free_folder", late)
-    assert main(["evolve", "cartpole", *small_options("400"), "--quiet", "--no-test"]) == 0
-    assert [path.name for path in asked] == ["cartpole-001", "cartpole-002"]
+    assert main(["evolve", "cartpole-regularized", *small_options("400"), "--quiet", "--no-test"]) == 0
+    assert [path.name for path in asked] == ["cartpole-regularized-001", "cartpole-regularized-002"]
 
 
 def test_a_copy_of_a_run_is_the_run_opened_again(finished: Path) -> None:
@@ -584,7 +593,7 @@ def test_a_run_in_its_first_seconds_says_so(tmp_path: Path, capsys: pytest.Captu
 
 def test_advice_at_the_end_is_what_lets_it_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "run")
-    base = ["evolve", "cartpole", *small_options("1G"), "--no-test", "--output", folder, "--target", "35"]
+    base = ["evolve", "cartpole-regularized", *small_options("1G"), "--no-test", "--output", folder, "--target", "35"]
     assert main(base) == 0
     assert "Ended: the target is reached" in (told := capsys.readouterr().err)
     assert "give arz resume a larger --target" in told

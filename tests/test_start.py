@@ -153,7 +153,7 @@ def test_interrupted_at_every_generation_it_is_the_same_run(tuned: Path, tmp_pat
 def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
     trot = arz.Program.load(TROT)
     fields = {"islands": 2, "population": 10, "children": 10, "initial": 20, "episodes": 4, "select_every": 20}
-    config = arz.preset("quadruped", **fields, steps=150, selection_episodes=4, budget="40", warm_up=0.0)
+    config = arz.preset("quadruped-nsga2", **fields, steps=150, selection_episodes=4, budget="40", warm_up=0.0)
     with arz.evolve(config, start=trot, folder=tmp_path / "run", threads=1) as run:
         assert run.config.memory.matrices == 6
         parentless = {row["number"]: row["fitness"] for row in run.individuals if row["parent"] is None}
@@ -186,7 +186,7 @@ def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["cartpole", "--start", str(TROT)], "the start takes 37 observations and gives 12 actions"),
+        (["cartpole-regularized", "--start", str(TROT)], "the start takes 37 observations and gives 12 actions"),
         (["quadruped-tune", "--start", "nothing.arz"], "nothing.arz"),
         (["quadruped-tune", "--start", str(TROT), "--importance", "[]"], "importance must be a list of numbers"),
         (["quadruped-tune", "--start", str(TROT), "--least-spread", "2"], "the spreads must be"),
@@ -243,7 +243,9 @@ def test_blind_programs_are_worth_nothing_and_others_as_much_as_ever() -> None:
 def test_a_search_can_insist_on_looking() -> None:
     found = {}
     for sighted in (False, True):
-        with arz.evolve(arz.preset("cartpole", islands=1, sighted=sighted, budget="2000"), threads=1) as run:
+        with arz.evolve(
+            arz.preset("cartpole-regularized", islands=1, sighted=sighted, budget="2000"), threads=1
+        ) as run:
             found[sighted] = [row["fitness"] for row in run.individuals]
     assert min(found[False]) > UNTRIED
     assert min(found[True]) == UNTRIED

@@ -138,7 +138,17 @@ def test_a_file_with_two_names_is_not_evolved(sent: Path, tmp_path: Path, capsys
 
 def test_the_file_of_a_sweep_is_looked_at_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, victim = tmp_path / "sweep", tmp_path / "victim.txt"
-    arguments = ("sweep", "cartpole", "--output", str(folder), "--grid", "tournament=2,3", "--budget", "400", "--json")
+    arguments = (
+        "sweep",
+        "cartpole-regularized",
+        "--output",
+        str(folder),
+        "--grid",
+        "tournament=2,3",
+        "--budget",
+        "400",
+        "--json",
+    )
     folder.mkdir()
     victim.write_text("precious")
     (folder / "sweep.sqlite-journal").write_bytes(journal_naming(victim))
@@ -505,7 +515,10 @@ def test_configurations_that_would_eat_memory_are_refused(
 
 
 def test_an_option_that_is_nested_too_deeply_gets_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert complaint(capsys, "evolve", "cartpole", "--length", "[" * 5000) == "arz: --length: it is nested too deeply\n"
+    assert (
+        complaint(capsys, "evolve", "cartpole-regularized", "--length", "[" * 5000)
+        == "arz: --length: it is nested too deeply\n"
+    )
 
 
 def test_a_folder_whose_name_is_not_utf_8_is_a_folder(honest: Path, tmp_path: Path) -> None:
@@ -679,7 +692,7 @@ def test_folders_of_results_are_not_followed_either(tmp_path: Path, capsys: pyte
     (tmp_path / "sweep" / "point-001").symlink_to(elsewhere)
     sweep = (
         "sweep",
-        "cartpole",
+        "cartpole-regularized",
         "--output",
         str(tmp_path / "sweep"),
         "--grid",

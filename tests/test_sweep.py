@@ -108,7 +108,7 @@ def test_mistakes_are_one_sentence(
 
 
 def test_a_grid_is_needed_where_there_is_no_usual_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", "cartpole", "--output", str(tmp_path / "x")]) == 2
+    assert main(["sweep", "cartpole-regularized", "--output", str(tmp_path / "x")]) == 2
     assert "a sweep needs a grid" in capsys.readouterr().err
 
 

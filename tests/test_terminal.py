@@ -77,7 +77,15 @@ def test_a_word_that_is_wider_than_the_terminal_is_folded(
 def test_a_terminal_of_eighty_columns_has_a_bar_and_a_percentage(tmp_path: Path) -> None:
     primary, secondary = pty.openpty()
     subprocess.run(["stty", "cols", "80", "rows", "24"], stdin=secondary, check=True)
-    command = [ARZ, "evolve", "cartpole", *small_options("20000"), "--output", str(tmp_path / "run"), "--no-test"]
+    command = [
+        ARZ,
+        "evolve",
+        "cartpole-regularized",
+        *small_options("20000"),
+        "--output",
+        str(tmp_path / "run"),
+        "--no-test",
+    ]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=secondary, env={**os.environ, "TERM": "xterm"}
     )

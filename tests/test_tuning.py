@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from arz.search.cloud import Cloud
 from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT
-from arz.search.tuning import Cloud, Tuning, TuningSettings
+from arz.search.tuning import Tuning, TuningSettings
 from arz.streams import Stream
 
 Keys = NDArray[np.uint64]
@@ -72,7 +73,7 @@ class Valley:
     def with_numbers(self, genome: Rows, numbers: Floats) -> Rows:
         return Rows(np.repeat(genome.shapes, len(numbers)), numbers)
 
-    def units(self, genome: Rows, tuned: tuple[str, ...]) -> Floats:
+    def units(self, genome: Rows, tuned: tuple[str, ...] = ()) -> Floats:
         return np.append(WIDTHS[:5], 0.0)
 
 

@@ -86,7 +86,7 @@ def test_the_function_to_change_is_uniform_over_those_present() -> None:
 def test_each_mutation_changes_what_it_says() -> None:
     batch = random_batch(MEMORY, 300, variation=Variation(length=(3, 12), initial_cadfs=2, op_weights={"call": 9.0}))
     parents = batch.unpack()
-    for name in MUTATIONS:
+    for name in MUTATIONS[:7]:  # the others have a file of their own
         children, applied = mutate(batch, range(300), keys(3, name, range(300)), only(name))
         happened = 0
         for child, parent, number in zip(children.unpack(), parents, applied.tolist(), strict=True):
@@ -298,10 +298,10 @@ def negate() -> Iterator[str]:
 
 def test_a_custom_operator_plugs_in_by_name(negate: str) -> None:
     variation = Variation(custom={negate: 4.1})
-    assert variation.names[7] == negate
+    assert variation.names[len(MUTATIONS)] == negate
     batch = random_batch(MEMORY, 200, variation=CALLING)
     children, applied = mutate(batch, range(200), keys(11, "c", range(200)), variation)
-    used = np.flatnonzero(applied == 7)
+    used = np.flatnonzero(applied == len(MUTATIONS))
     assert 60 < len(used) < 140  # half of the weight
     for n in used.tolist():
         ratio = children[n].image / batch[n].image

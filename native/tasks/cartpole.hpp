@@ -37,8 +37,11 @@ inline constexpr ChangeRange kCartpoleChanges[] = {{"force", 1.0, 0.5, 2.0},
                                                    {"noise", 0.0, -2.0, 2.0}};
 inline constexpr int kFirstChange = 200, kLastChange = 800;
 
+// How parameters change: at once, over a window, or one of both, by the last bit of the episode's key.
+enum class Change : std::uint8_t { sudden, continuous, both };
+
 struct CartpoleSettings {
-  bool continuous = false;                        // change over a window, not at once
+  Change change = Change::sudden;
   bool changes[kCartpoleParameters] = {0, 0, 0};  // which parameters
   bool hides_positions = false;                   // the policy sees zeros for x and theta
   bool has_noise = false;                         // N(mean, sigma) is added to the action
@@ -94,7 +97,7 @@ class Cartpole {
     keys_.assign(keys.begin(), keys.end());
     status_.assign(width_, Status::completed);
     time_ = 0;
-    for (int l = 0; l < lanes_; ++l) start(l, Stream(keys[l]));
+    for (int l = 0; l < lanes_; ++l) start(l);
     set_parameters();
   }
 
@@ -196,7 +199,10 @@ class Cartpole {
   };
 
   // All numbers are drawn whatever the variant, so that variants share their starts and schedules.
-  void start(int lane, Stream stream) {
+  void start(int lane) {
+    Stream stream(keys_[lane]);
+    const bool is_odd = keys_[lane] & 1;
+    const bool ramps = settings_.change == Change::continuous || (settings_.change == Change::both && is_odd);
     status_[lane] = Status::running;
     row(kRunning)[lane] = 1.0;
     for (int r = kX; r <= kThetaDot; ++r) row(r)[lane] = stream.uniform(-kStart, kStart);
@@ -205,7 +211,7 @@ class Cartpole {
       const double target = stream.uniform(range.low, range.high);
       const int one = kFirstChange + stream.below(kLastChange - kFirstChange + 1);
       const int other = kFirstChange + stream.below(kLastChange - kFirstChange + 1);
-      const bool ramp = settings_.continuous || p == kNoiseSchedule;
+      const bool ramp = ramps || p == kNoiseSchedule;
       const int first = ramp ? std::min(one, other) : one, last = ramp ? std::max(one, other) : one;
       row(kForce + p)[lane] = range.nominal;
       double* schedule = row(kSchedules + 4 * p) + lane;

@@ -23,6 +23,7 @@ struct QuadrupedSettings {
   int leg = kRandom;         // which leg breaks: its number, none, or a random one in each episode
   int break_step = kRandom;  // when, or a random step of each episode
   int steps = 1000;
+  int break_before = 1000;  // a random step is below this
 };
 
 // Which leg breaks, and when; an episode without one breaks none after its end.
@@ -32,7 +33,7 @@ struct Break {
 inline Break break_of(const QuadrupedSettings& settings, std::uint64_t key) {
   Stream stream(key);
   const int leg = static_cast<int>(stream.below(physics::laikago::kLegs));
-  const int step = static_cast<int>(stream.below(settings.steps));
+  const int step = static_cast<int>(stream.below(settings.break_before));
   if (settings.leg == kNoLeg) return {kNoLeg, settings.steps};
   return {settings.leg == kRandom ? leg : settings.leg, settings.break_step == kRandom ? step : settings.break_step};
 }

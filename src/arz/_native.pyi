@@ -73,6 +73,10 @@ def variation_settings(
     most: int,
     cadf_least: int,
     cadf_most: int,
+    growth_length: int,
+    growth_memory: float,
+    growth_constants: float,
+    growth_coefficient: float,
     /,
 ) -> VariationSettings: ...
 def random_batch(
@@ -80,6 +84,12 @@ def random_batch(
 ) -> Batch: ...
 def mutated(
     batch: Batch, settings: VariationSettings, parents: NDArray[np.int64], keys: NDArray[np.uint64], threads: int, /
+) -> tuple[Batch, NDArray[np.uint8]]: ...
+def grown(
+    shape: MemoryShape, settings: VariationSettings, terms: int, keys: NDArray[np.uint64], threads: int, /
+) -> Batch: ...
+def transplanted(
+    batch: Batch, first: NDArray[np.int64], second: NDArray[np.int64], keys: NDArray[np.uint64], threads: int, /
 ) -> tuple[Batch, NDArray[np.uint8]]: ...
 def crossed(
     batch: Batch, first: NDArray[np.int64], second: NDArray[np.int64], keys: NDArray[np.uint64], threads: int, /
@@ -95,7 +105,7 @@ CARTPOLE_CHANGES: tuple[tuple[str, float, float, float], ...]
 class CartpoleSettings: ...
 
 def cartpole_settings(
-    continuous: bool,
+    change: int,
     changes: Sequence[bool],
     hides_positions: bool,
     has_noise: bool,
@@ -151,7 +161,7 @@ LAIKAGO: dict[str, Any]
 class QuadrupedSettings: ...
 class Engine: ...
 
-def quadruped_settings(leg: int, break_step: int, steps: int, /) -> QuadrupedSettings: ...
+def quadruped_settings(leg: int, break_step: int, steps: int, break_before: int, /) -> QuadrupedSettings: ...
 def own_engine(is_double: bool, contact_iterations: int, /) -> Engine: ...
 def shared_engine(engine: Engine, /) -> Engine: ...
 def mujoco_engine(

@@ -23,7 +23,7 @@ from arz.network import KINDS as NETWORKS
 from arz.reproduce.plan import SCALES
 from arz.runs import config as configs
 from arz.runs.run import CHECKPOINT_SECONDS
-from arz.tasks.cartpole import CHANGES, NAMED
+from arz.tasks.cartpole import NAMED, TESTED
 from arz.tasks.quadruped import CHOICES, ENGINES
 
 METHODS = ("ars", "ppo")
@@ -407,7 +407,7 @@ def _add_backend(parser: argparse.ArgumentParser) -> None:
 def _about() -> str:
     """The presets, each with what it is for."""
     wrapped = [
-        textwrap.fill(configs.preset_about(name), 96, initial_indent=f"  {name:20}", subsequent_indent=" " * 22)
+        textwrap.fill(configs.preset_about(name), 96, initial_indent=f"  {name:22}", subsequent_indent=" " * 24)
         for name in configs.preset_names()
     ]
     return "\n".join(wrapped)
@@ -447,7 +447,7 @@ def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
     parser.add_argument("--task", choices=NAMED, help="cartpole: what changes (default: all)")
     parser.add_argument(
         "--change",
-        help=f"cartpole: how it changes: {', '.join(CHANGES[1:])} (default: as in the run, or continuous); any "
+        help=f"cartpole: how it changes: {', '.join(TESTED)} (default: as in the run, or continuous); any "
         "environment: what changes, such as 'unwrapped.g: 10 -> 5 @ 200..800', or none",
     )
     if which:

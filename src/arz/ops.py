@@ -45,6 +45,12 @@ INPUT_LETTERS = "abcdefgh"
 ELEMENTARY = frozenset({"sin", "cos", "tan", "arcsin", "arccos", "arctan", "exp", "log", "power"})
 """Formula functions of `arz.elementary`."""
 
+WILD = frozenset({"tan", "arcsin", "arccos", "exp", "log", "power"})
+"""Formula functions that are not finite for some finite inputs, or soon beyond all bounds."""
+
+ACCUMULATING = {"a + b": "ab", "a - b": "a", "a * b + c": "abc", "minimum(a, b)": "ab", "maximum(a, b)": "ab"}
+"""Formulas that accumulate, and the inputs that then are the destination itself."""
+
 FREE_FUNCTIONS = frozenset({"within"})
 """Formula functions that choose and do not calculate: they cost no FLOPs."""
 
@@ -104,6 +110,22 @@ class Op:
     def writes_part(self) -> bool:
         """Whether the output keeps the elements that are not written."""
         return "[" in self.target
+
+    @cached_property
+    def is_tame(self) -> bool:
+        """Whether the result is finite wherever the inputs are, overflow aside: no division by them, no log, no exp."""
+        formulas = " ".join((self.element, self.sum, self.spread))
+        is_root = re.search(r"sqrt\((?!sum)", formulas) is not None  # not of a sum of squares
+        divides = re.search(r"/ (?!count)", formulas) is not None
+        return not (is_root or divides or WILD & set(re.findall(r"([a-z]\w+)\(", formulas)))
+
+    @cached_property
+    def keeps(self) -> tuple[bool, ...]:
+        """Of each input, whether the op accumulates where that is its own destination: a sum, a leak, an extreme."""
+        letters = ACCUMULATING.get(self.element, "")
+        return tuple(
+            place < len(INPUT_LETTERS) and INPUT_LETTERS[place] in letters for place in range(len(self.inputs))
+        )
 
     @cached_property
     def place(self) -> tuple[str, ...]:

@@ -219,6 +219,7 @@ def describe(standing: Standing, still: float = 0.0) -> str:
     parts = [
         f"left {duration(left)}",
         f"best {_score(metrics.champion_score)}" + (f" for {duration(still)}" if still > STILL_SECONDS else ""),
+        *filter(None, [standing.doing]),
         f"mean {_score(metrics.mean_fitness)}",
         f"restarts {metrics.restarts}",
         f"{short(standing.evaluations_per_second)} eval/s",

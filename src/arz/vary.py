@@ -58,10 +58,16 @@ class MutationWeights:
     """Change one argument or constant of one line."""
     randomize_dim_indices: float = 0.5
     """Change a fraction of the element positions of one line."""
+    grow_term: float = 0.0
+    """Add an expression, times a number near zero, to a register that matters. (This and the next two are ours.)"""
+    grow_call: float = 0.0
+    """Add what a conditional call of a CADF gives, times a number near zero, to a register that matters."""
+    drop_term: float = 0.0
+    """Leave out a term: of two, the one with the smaller coefficients."""
 
 
 MUTATIONS = tuple(weight.name for weight in fields(MutationWeights))
-"""The names of the seven, in the order of their numbers."""
+"""The names of the native ones, in the order of their numbers."""
 
 if core.MUTATIONS != MUTATIONS:
     raise ImportError("The compiled core knows other mutations. Build it again: make build.")
@@ -100,6 +106,14 @@ class Variation(ByFields):
     """Start values of a random program are drawn from U(-this, this)..."""
     density: float = 1.0
     """...each with this probability; the others are 0."""
+    growth_length: int = 3
+    """Most lines of a grown expression."""
+    growth_memory: float = 0.3
+    """How likely one of its lines reads its own destination: a sum, a clock, a latch."""
+    growth_constants: float = 0.1
+    """Start values that a grown expression reads are drawn from U(-this, this); scalars are of all sizes around it."""
+    growth_coefficient: float = 0.01
+    """The coefficients of a grown term are drawn from U(-this, this): it does next to nothing at first."""
 
     def __post_init__(self) -> None:
         _known("op", self.op_weights, (op.name for op in OPS))
@@ -107,10 +121,11 @@ class Variation(ByFields):
             value = getattr(self, name)
             if not isinstance(value, list | tuple) or len(value) != 2 or not all(_is_whole(item) for item in value):
                 raise ValueError(f"{name} must be two numbers, the least and the most, both whole, not {value!r}")
-        for name in ("max_cadfs", "initial_cadfs"):
+        for name in ("max_cadfs", "initial_cadfs", "growth_length"):
             if not _is_whole(getattr(self, name)):
                 raise ValueError(f"{name} must be a whole number, not {getattr(self, name)!r}")
-        for name in ("sigma", "fraction", "decades", "initial_constants", "density"):
+        numbers = ("sigma", "fraction", "decades", "initial_constants", "density")
+        for name in (*numbers, "growth_memory", "growth_constants", "growth_coefficient"):
             if not _is_number(getattr(self, name)):
                 raise ValueError(f"{name} must be a number, not {getattr(self, name)!r}")
         for what, weights in (("mutation", asdict(self.weights)), ("op", self.op_weights), ("operator", self.custom)):
@@ -136,7 +151,7 @@ class Variation(ByFields):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all mutations, in the order of their numbers: the seven, then the custom ones."""
+        """The names of all mutations, in the order of their numbers: the native ones, then the custom ones."""
         return (*MUTATIONS, *self.custom)
 
     @cached_property
@@ -154,6 +169,10 @@ class Variation(ByFields):
             self.initial_cadfs,
             *self.length,
             *self.cadf_length,
+            self.growth_length,
+            self.growth_memory,
+            self.growth_constants,
+            self.growth_coefficient,
         )
 
 
@@ -187,6 +206,31 @@ def random_programs(
     """One random program for each key."""
     settings = (variation or Variation()).native
     return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys), threads))
+
+
+def grown_programs(
+    memory: Memory, terms: int, keys: NDArray[np.uint64], variation: Variation | None = None, *, threads: int = 1
+) -> Batch:
+    """One program for each key: the smallest, which sets its action anew each step, with so many terms grown on it."""
+    settings = (variation or Variation()).native
+    return Batch(memory, core.grown(memory.native, settings, terms, as_keys(keys), threads))
+
+
+def transplant(
+    batch: Batch,
+    first: Sequence[int] | NDArray[np.int64],
+    second: Sequence[int] | NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    *,
+    threads: int = 1,
+) -> tuple[Batch, NDArray[np.bool_]]:
+    """One child of each pair: the first parent with a term of the second, and whether there was one and room for it.
+
+    The term comes with all that it is computed from, numbers too, in registers that the first parent does not use.
+    """
+    pair = (as_positions(first), as_positions(second))
+    children, applied = core.transplanted(batch.core, *pair, as_keys(keys), threads)
+    return Batch(batch.memory, children), applied.astype(bool)
 
 
 def mutate(

@@ -21,7 +21,7 @@ from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, PARTLY, Finding, by_share, untestable
 from arz.reproduce.work import Work, known_standing
 from arz.simplify import readable, with_own_names
-from arz.tasks.cartpole import CHANGES, PARAMETERS, RANGES, Cartpole
+from arz.tasks.cartpole import PARAMETERS, RANGES, TESTED, Cartpole
 from arz.watch import watch
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def measure_schedules(work: Work) -> Rows:
     """One episode of each kind of change, step by step; and when and where to parameters went in many."""
     rows: list[Row] = []
     keys = fresh_episodes(work.episodes)
-    for change in CHANGES[1:]:
+    for change in TESTED:
         found = record(published("paper_cartpole"), replace(Cartpole(), change=change), keys)
         for name in PARAMETERS:
             for episode, values_ in enumerate(found[name]):
@@ -404,7 +404,7 @@ def draw_schedules(item: Item, rows: Rows) -> Figure:
     """One episode of each kind."""
     figure = figures.new_figure(5.0, titled(item))
     grid = figure.subplots(len(PARAMETERS), 2, sharex=True, sharey="row")
-    for column, change in enumerate(CHANGES[1:]):
+    for column, change in enumerate(TESTED):
         for row_number, name in enumerate(PARAMETERS):
             panel = grid[row_number, column]
             strip = matching(rows, what="strip", change=change, parameter=name)
@@ -423,7 +423,7 @@ def draw_schedules(item: Item, rows: Rows) -> Figure:
 def schedule_tables(item: Item, rows: Rows) -> str:
     """What was counted."""
     cells = []
-    for change in CHANGES[1:]:
+    for change in TESTED:
         for name in PARAMETERS:
             found = matching(rows, what="change", change=change, parameter=name)
             if found:

@@ -21,7 +21,7 @@ from arz.native import core
 from arz.network import Network
 from arz.program import Program
 from arz.reproduce.plan import Experiment, Item, published
-from arz.runs.config import render
+from arz.runs.config import unusual
 from arz.runs.database import is_run
 from arz.runs.entries import NoChampionError, Standing, standing
 from arz.runs.run import Run
@@ -219,8 +219,8 @@ class _Tally:
 
 def fingerprint(item: Item, scale: str) -> str:
     """Changes when an item is measured in another way, or its runs have other settings: its data are then stale."""
-    configs_ = [f"{e.name} {e.sizes[scale].repeats} {e.start}\n{render(e.config(scale))}" for e in item.experiments]
-    text = json.dumps([MEASURED, item.kind, item.options, configs_], sort_keys=True)
+    settings = [[e.name, e.sizes[scale].repeats, e.start, unusual(e.config(scale))] for e in item.experiments]
+    text = json.dumps([MEASURED, item.kind, item.options, settings], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -28,6 +28,7 @@ from arz.program import Memory
 from arz.runs.budget import Budget
 from arz.search.ars import ArsSettings
 from arz.search.evolution import SharedSettings
+from arz.search.grow import GrowSettings
 from arz.search.nsga2 import Nsga2Settings
 from arz.search.ppo import PpoSettings
 from arz.search.regularized import Settings
@@ -85,6 +86,7 @@ KINDS: dict[str, dict[str, type[Any]]] = {
         "regularized": Settings,
         "nsga2": Nsga2Settings,
         "tuning": TuningSettings,
+        "grow": GrowSettings,
         "ars": ArsSettings,
         "ppo": PpoSettings,
     },
@@ -393,6 +395,19 @@ def override(config: Config, changes: Mapping[str, Any]) -> Config:
             table = table.setdefault(part, {})
         table[name] = value
     return _record(Config, tree, config, "")
+
+
+def unusual(config: Config) -> dict[str, str]:
+    """What a configuration says beyond the usual: its kinds, and each field that has another value than its record.
+
+    A field that is new in a later version has its usual value in every older configuration, so this stays the same.
+    """
+    found = {f"{table}.kind": kind_of(config, table) for table in KINDS}
+    for item in fields(config):
+        record = getattr(config, item.name)
+        usual = dict(_leaves(type(record)(), (item.name,)))
+        found |= {".".join(path): toml(value) for path, value in _leaves(record, (item.name,)) if value != usual[path]}
+    return found
 
 
 def own_fields(config: Config) -> set[str]:

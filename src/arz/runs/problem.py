@@ -14,10 +14,11 @@ from arz.evaluate import Workers, evaluate, record
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
-from arz.search.problem import UNTRIED
+from arz.search.problem import UNTRIED, Trial
 from arz.streams import Stream, key
+from arz.tasks.status import Status
 from arz.tasks.task import Task
-from arz.vary import MUTATIONS, Variation, crossover, mutate, random_programs
+from arz.vary import MUTATIONS, NO_MUTATION, Variation, crossover, grown_programs, mutate, random_programs, transplant
 
 Keys = NDArray[np.uint64]
 
@@ -30,6 +31,8 @@ NUDGE = 1e-3
 """...when each changes by this much, one at a time..."""
 AT_ONCE = 128
 """...so many programs side by side."""
+TRANSPLANTED = NO_MUTATION - 1
+"""The number of what is no mutation of one parent."""
 LEAST_EFFECT, SMALL_EFFECT = 1e-6, 0.2
 """Start values with less effect on the actions than the first stay as they are; less than the second counts as it."""
 
@@ -94,9 +97,9 @@ class ProgramProblem:
         """The start values."""
         return np.array(genomes.core.arrays()[3])
 
-    def with_numbers(self, genome: Batch, numbers: NDArray[np.float64]) -> Batch:
-        """The same code with other start values."""
-        copies = genome.take(np.zeros(len(numbers), np.int64))
+    def with_numbers(self, genomes: Batch, numbers: NDArray[np.float64]) -> Batch:
+        """The same code with other start values: of each program, or of one with each row."""
+        copies = genomes if len(genomes) == len(numbers) else genomes.take(np.zeros(len(numbers), np.int64))
         code = copies.core.arrays()[:3]
         return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(numbers)))
 
@@ -112,6 +115,7 @@ class ProgramProblem:
         is_free = np.full(self.memory.image_size, not tuned)
         for name in tuned:
             is_free[self.memory.image_part(name)] = True
+        is_free &= self._is_read(genome)
         task = self.task.shorter(GAZE_STEPS)
         episodes = task.spread(streams.keys(0, "episodes for units", np.arange(GAZE)))
         columns = list(record(genome[0], task, episodes).values())[: self.memory.observations]
@@ -134,11 +138,72 @@ class ProgramProblem:
         units[matters] = 1 / np.maximum(effects[matters], SMALL_EFFECT)
         return units / math.sqrt(max(int(matters.sum()), 1))
 
+    def _is_read(self, genome: Batch) -> NDArray[np.bool_]:
+        """Which start values belong to registers that can influence an action before they are written."""
+        found = np.zeros(self.memory.image_size, bool)
+        for kind, bits in zip("svm", core.entry_registers(genome.core, 0), strict=False):
+            for number in range(self.memory.count(kind)):
+                if bits >> number & 1:
+                    found[self.memory.image_slice(kind, number)] = True
+        return found
+
     def _actions(self, genomes: Batch, shown: NDArray[np.float64]) -> NDArray[np.float64]:
         """What they do [program, step, episode, action], within what the motors can do."""
         same = np.zeros(shown.shape[1], np.uint64)
         actions = execute_batch(genomes, shown, keys=same, threads=self.threads)
         return np.asarray(np.clip(actions, -self.task.most_action, self.task.most_action))
+
+    # ---- growing ----
+
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """What can happen in an episode of the task."""
+        return self.task.case_names
+
+    @property
+    def transplanted_by(self) -> int:
+        """There is no mutation of that name: it takes two parents."""
+        return TRANSPLANTED
+
+    def grown(self, keys: Keys, most: int) -> Batch:
+        """The smallest program with some terms grown on it."""
+        least = (most + 1) // 2
+        counts = least + (streams.keys(0, "how many terms", keys) >> np.uint64(32)) % np.uint64(most - least + 1)
+        parts = [
+            grown_programs(self.memory, terms, keys[counts == terms], self.variation, threads=self.threads)
+            for terms in range(least, most + 1)
+        ]
+        everyone = parts[0]
+        for part in parts[1:]:
+            everyone = everyone + part
+        return everyone.take(np.argsort(np.argsort(counts, kind="stable"), kind="stable"))
+
+    def transplant(
+        self, genomes: Batch, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys
+    ) -> tuple[Batch, NDArray[np.bool_]]:
+        """The first parents with a term of the second ones."""
+        return transplant(genomes, first, second, keys, threads=self.threads)
+
+    def lengths(self, genomes: Batch) -> NDArray[np.int64]:
+        """Lines that matter."""
+        return np.asarray(core.effective(genomes.core)[0].arrays()[1].sum(axis=1), np.int64)
+
+    def try_cases(self, genomes: Batch, episodes: Keys, survival: float, is_easy: bool, steps: int) -> Trial:
+        """The mean return in each case, and what its steps are worth."""
+        task = self.task.easier() if is_easy else self.task.shorter(steps, is_early=True) if steps else self.task
+        used = episodes[:1] if is_easy else episodes
+        found = evaluate(genomes, task, used, threads=self.threads, workers=self.workers)
+        each = found.returns + survival * found.lengths
+        cases = np.zeros(1, np.int64) if is_easy else task.cases(used)
+        worth = np.repeat(each.sum(axis=1, keepdims=True) / each.shape[1], len(self.case_names), axis=1)
+        for case in np.unique(cases).tolist():
+            worth[:, case] = each[:, cases == case].sum(axis=1) / np.sum(cases == case)
+        return Trial(
+            worth,
+            task.objectives(self.asked, found, used),
+            found.share(Status.COMPLETED),
+            found.lengths.sum(axis=1).astype(np.float64),
+        )
 
     def spread(self, episodes: Keys) -> Keys:
         """Episodes that show the task evenly."""

@@ -22,6 +22,7 @@ from arz.runs.problem import ProgramProblem
 from arz.runs.store import Store
 from arz.search.ars import Ars, ArsSettings
 from arz.search.evolution import Counters, Evolution, Life, Metrics
+from arz.search.grow import Grow, GrowSettings
 from arz.search.nsga2 import Nsga2, Nsga2Settings
 from arz.search.regularized import Regularized, Settings
 from arz.search.tuning import Tuning, TuningSettings
@@ -39,6 +40,8 @@ class Progress:
     evaluations_per_second: float
     """Of this session."""
     steps_per_second: float
+    doing: str = ""
+    """What the search is doing, in parts with two spaces between them."""
 
 
 class Session:
@@ -115,6 +118,7 @@ class Session:
             spent=min(1.0, self._budget.spent(metrics.evaluations, metrics.steps, self.seconds)),
             evaluations_per_second=(metrics.evaluations - self._at_begin[0]) / passed,
             steps_per_second=(metrics.steps - self._at_begin[1]) / passed,
+            doing=self._search.standing(),
         )
 
     def _note_champion(self) -> None:
@@ -190,7 +194,7 @@ def _search(
     begin: Batch | NetworkBatch | None = None
     if start is not None:
         begin = NetworkBatch.pack([start]) if isinstance(start, Network) else Batch.pack([start])
-    kinds = {Nsga2Settings: Nsga2, TuningSettings: Tuning, ArsSettings: Ars, Settings: Regularized}
+    kinds = {Nsga2Settings: Nsga2, TuningSettings: Tuning, GrowSettings: Grow, ArsSettings: Ars, Settings: Regularized}
     made: Evolution[Any] = kinds[type(config.search)](problem, config.search, seed, start=begin)
     return made
 

@@ -350,6 +350,10 @@ class Evolution(ABC, Generic[G]):
         top = np.argsort(-self.fitness.reshape(islands, -1), axis=1, kind="stable")[:, : self.settings.select_top]
         return np.asarray(top + np.arange(islands)[:, None] * self.settings.population)
 
+    def standing(self) -> str:
+        """What the search is doing, in parts with two spaces between them; nothing where the numbers tell it."""
+        return ""
+
     # ---- checkpoints ----
 
     def extras(self) -> dict[str, NDArray[np.float64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -82,21 +83,74 @@ class NumberedProblem(Problem[G], Protocol):
         """The numbers of each genome [genome, number]."""
         ...
 
-    def with_numbers(self, genome: G, numbers: NDArray[np.float64], /) -> G:
-        """The structure of one genome with each of these rows of numbers."""
+    def with_numbers(self, genomes: G, numbers: NDArray[np.float64], /) -> G:
+        """The structures of genomes, or of one, each with a row of numbers."""
         ...
 
 
 class TunableProblem(NumberedProblem[G], Protocol):
     """One that knows how much its numbers do."""
 
-    def units(self, genome: G, tuned: tuple[str, ...], /) -> NDArray[np.float64]:
+    def units(self, genome: G, tuned: tuple[str, ...] = (), /) -> NDArray[np.float64]:
         """How far the numbers of one genome move for its behaviour to change by 1.
 
         0 for those that change nothing; with a list of names, for all others too.
 
         Raises:
             ValueError: there is no such name.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How genomes did."""
+
+    worth: NDArray[np.float64]
+    """By case [genome, case]."""
+    objectives: NDArray[np.float64]
+    lasted: NDArray[np.float64]
+    """The share of episodes that lasted to the end."""
+    steps: NDArray[np.float64]
+    """How many each took."""
+
+
+class GrowingProblem(TunableProblem[G], Protocol):
+    """One whose structures grow by terms, and which knows its cases."""
+
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """What each case is called: kinds of episodes, in which one may do well or not."""
+        ...
+
+    @property
+    def transplanted_by(self) -> int:
+        """The number that marks children with a term of another."""
+        ...
+
+    def grown(self, keys: Keys, most: int, /) -> G:
+        """One small structure for each key, with so many terms at most, and at least half of them."""
+        ...
+
+    def transplant(
+        self, genomes: G, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys, /
+    ) -> tuple[G, NDArray[np.bool_]]:
+        """For each pair and key, the first with a term of the second, and whether there was one, and room."""
+        ...
+
+    def lengths(self, genomes: G, /) -> NDArray[np.int64]:
+        """How long each is."""
+        ...
+
+    def try_cases(self, genomes: G, episodes: Keys, survival: float, is_easy: bool, steps: int, /) -> Trial:
+        """Tries genomes in these episodes.
+
+        Args:
+            genomes: whom.
+            episodes: in which.
+            survival: what a step is worth beside its reward.
+            is_easy: try them in an easier problem.
+            steps: of episodes; 0 for as many as they have.
         """
         ...
 

@@ -1,33 +1,23 @@
-"""Tuning: the numbers of an individual change, its structure stays (separable CMA-ES; Ros and Hansen 2008).
+"""Tuning: the numbers of an individual change, its structure stays.
 
-Each island has a *centre*. A generation is the centre and samples around it. The better half of the samples, the best
-weighing most (linearly), moves the centre; how far samples are spread, along each number and as a whole, follows from
-the moves that paid (Hansen's recommended rates). Numbers differ in what they do, so each is measured in a *unit* of its
-own: what changes the behaviour by as much as any other. Numbers that change nothing stay as they are.
-
-All arithmetic is elementwise or exactly rounded, so that the result is the same on every machine.
+Each island has a *centre*. A generation is the centre and samples around it (`cloud.py`).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.search.cloud import HUGE, Cloud, check_spreads
 from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
 from arz.search.problem import G, TunableProblem
 from arz.streams import keys
 
 Floats = NDArray[np.float64]
-
-HUGE = 1e100
-"""Numbers beyond this are odd."""
-MOST_GROWTH = 0.5
-"""The spread as a whole changes by at most this factor's exponent in a generation."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +51,7 @@ class TuningSettings(SharedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.least_spread <= self.sample_spread <= self.most_spread < math.inf:
-            raise ValueError(
-                "the spreads must be 0 < least_spread <= sample_spread <= most_spread, "
-                f"not {self.least_spread}, {self.sample_spread}, {self.most_spread}"
-            )
+        check_spreads(self.least_spread, self.sample_spread, self.most_spread)
         given = self.importance
         if not isinstance(given, tuple) or not given or not all(_is_number(value) for value in given):
             raise ValueError(f"importance must be a list of numbers, not {given!r}")
@@ -77,102 +63,6 @@ class TuningSettings(SharedSettings):
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < HUGE
-
-
-@dataclass
-class Cloud:
-    """Where the samples of an island come from."""
-
-    centre: Floats
-    units: Floats
-    """How far a spread of 1 changes each number; 0 for those that stay."""
-    variance: Floats
-    """Of each number, in its unit, beside the spread as a whole."""
-    path: Floats
-    """The way of the centre, in units: consistent moves widen the samples along it."""
-    drift: Floats
-    """The way of the centre as if all numbers were alike: its length tells whether the spread shall grow."""
-    spread: float
-    generation: int = 0
-
-    def __post_init__(self) -> None:
-        self._changes = np.flatnonzero(self.units)
-
-    @classmethod
-    def around(cls, centre: Floats, units: Floats, spread: float) -> Cloud:
-        """A round one."""
-        return cls(centre, units, np.ones(len(centre)), np.zeros(len(centre)), np.zeros(len(centre)), spread)
-
-    def places(self, draws: Floats) -> Floats:
-        """Where samples are, given standard normal draws [sample, number]."""
-        return self.centre + self.spread * np.sqrt(self.variance) * self.units * draws
-
-    def move(self, draws: Floats, least: float, most: float) -> None:
-        """Follows the better half of the samples.
-
-        Args:
-            draws: what they were made of, the best first.
-            least: the least spread.
-            most: the most.
-        """
-        self.generation += 1
-        if not len(self._changes):
-            return
-        where, dim = self._changes, len(self._changes)
-        weights = len(draws) + 0.5 - np.arange(1, len(draws) + 1)
-        weights /= math.fsum(weights)
-        power = 1 / math.fsum(weights**2)
-        good = draws[:, where]
-        step = np.add.reduce(weights[:, None] * good, axis=0)
-        squares = np.add.reduce(weights[:, None] * good**2, axis=0)
-
-        deviation = np.sqrt(self.variance[where])
-        self.centre[where] += self.spread * deviation * self.units[where] * step
-
-        rate = (power + 2) / (dim + power + 5)
-        drift = (1 - rate) * self.drift[where] + math.sqrt(rate * (2 - rate) * power) * step
-        length = math.sqrt(math.fsum(drift**2))
-        usual = math.sqrt(dim) * (1 - 1 / (4 * dim) + 1 / (21 * dim**2))
-        settled = math.sqrt(1 - math.prod([(1 - rate) * (1 - rate)] * min(self.generation, 10_000)))
-        is_steady = length / settled < (1.4 + 2 / (dim + 1)) * usual
-
-        pace = (4 + power / dim) / (dim + 4 + 2 * power / dim)
-        path = (1 - pace) * self.path[where] + is_steady * math.sqrt(pace * (2 - pace) * power) * deviation * step
-        faster = (dim + 2) / 3  # one number per dimension is learned faster than a matrix
-        along = min(1.0, faster * 2 / ((dim + 1.3) * (dim + 1.3) + power))
-        among = min(1 - along, faster * 2 * (power - 2 + 1 / power) / ((dim + 2) ** 2 + power))
-        lost = 0.0 if is_steady else pace * (2 - pace)
-        old = self.variance[where]
-        self.variance[where] = (1 - along - among) * old + along * (path**2 + lost * old) + among * old * squares
-
-        damping = 1 + 2 * max(0.0, math.sqrt((power - 1) / (dim + 1)) - 1) + rate
-        growth = max(-MOST_GROWTH, min(MOST_GROWTH, rate / damping * (length / usual - 1)))
-        # The exponential, by as many terms as matter: the same bits everywhere.
-        factor = 1 + growth * (1 + growth / 2 * (1 + growth / 3 * (1 + growth / 4 * (1 + growth / 5))))
-        self.spread = max(least, min(most, self.spread * factor))
-        self.path[where], self.drift[where] = path, drift
-
-    def rows(self) -> Floats:
-        """Everything, as rows of equal length."""
-        rest = np.zeros(len(self.centre))
-        rest[:2] = self.spread, self.generation
-        return np.stack([self.centre, self.units, self.variance, self.path, self.drift, rest])
-
-    @classmethod
-    def of_rows(cls, rows: Floats) -> Cloud:
-        """The one whose rows these are.
-
-        Raises:
-            ValueError: they cannot be.
-        """
-        if rows.shape[0] != 6 or rows.shape[1] < 2:
-            raise ValueError("a cloud has other rows")
-        centre, units, variance, path, drift, rest = rows.copy()
-        spread, generation = rest[:2].tolist()
-        is_odd = not (np.abs(rows) < HUGE).all() or np.any(rows[1:3] < 0)
-        if is_odd or spread <= 0 or not 0 <= generation < 2**53 or generation % 1:
-            raise ValueError("a cloud is odd")
-        return cls(centre, units, variance, path, drift, spread, int(generation))
 
 
 @dataclass

@@ -243,11 +243,20 @@ class AnyEnvironment:
         columns = {"return": found.mean, "length": found.mean_length}
         return np.stack([columns[name] for name in names], axis=1)
 
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """There is one."""
+        return (AS_IT_IS,)
+
+    def cases(self, episodes: Keys) -> NDArray[np.int64]:
+        """All are alike."""
+        return np.zeros(len(episodes), np.int64)
+
     def easier(self) -> AnyEnvironment:
         """Nothing changes."""
         return replace(self, change="")
 
-    def shorter(self, steps: int) -> AnyEnvironment:
+    def shorter(self, steps: int, is_early: bool = False) -> AnyEnvironment:
         """Itself: what happens when is its own business."""
         return self
 

@@ -26,8 +26,11 @@ PARAMETERS = tuple(name for name, *_ in core.CARTPOLE_CHANGES[:3])
 NAMED: dict[str, tuple[str, ...]] = {"stationary": (), **{name: (name,) for name in PARAMETERS}, "all": PARAMETERS}
 """The paper's five tasks: which parameters change."""
 
-CHANGES = ("none", "sudden", "continuous")
-"""How parameters change: not at all, at once, or in a straight line over a window of time."""
+CHANGES = ("none", "sudden", "continuous", "both")
+"""How parameters change: not at all, at once, in a straight line over a window of time, or one of both."""
+
+TESTED = ("sudden", "continuous")
+"""How they change in tests."""
 
 RANGES = {name: (low, high) for name, _, low, high in core.CARTPOLE_CHANGES}
 """Where a parameter, or the mean of the noise, may go."""
@@ -61,7 +64,7 @@ class Cartpole(ByFields):
     """
 
     change: str = "continuous"
-    """How parameters change: none, sudden or continuous."""
+    """How parameters change: none, sudden, continuous, or both: some episodes have one, some the other."""
     parameters: tuple[str, ...] = PARAMETERS
     """Which parameters change: a list of force, damping and track_angle, or the name of a task (stationary, force,
     damping, track_angle, all)."""
@@ -113,7 +116,7 @@ class Cartpole(ByFields):
         """The same, as the native core knows it."""
         changes = [self.change != "none" and name in self.parameters for name in PARAMETERS]
         return core.cartpole_settings(
-            self.change == "continuous",
+            ("sudden", "continuous", "both").index(self.change) if self.change != "none" else 0,
             changes,
             self.partial_observability,
             self.actuator_noise,
@@ -140,15 +143,18 @@ class Cartpole(ByFields):
         """What `arz test` runs: the five tasks, changing suddenly and continuously, in this variant otherwise."""
         return {
             (change, name): replace(self, change=change, parameters=chosen)
-            for change in CHANGES[1:]
+            for change in TESTED
             for name, chosen in NAMED.items()
         }
 
     def test_score(self, means: Mapping[tuple[str, str], float]) -> float | None:
         """The mean return on this very task."""
-        change, parameters = (self.change, self.parameters) if self.change != "none" else (CHANGES[1], ())
+        parameters = self.parameters if self.change != "none" else ()
         name = next((name for name, chosen in NAMED.items() if chosen == parameters), "")
-        return means.get((change, name))
+        kinds = {"none": TESTED[:1], "both": TESTED}.get(self.change, (self.change,))
+        found = [means.get((change, name)) for change in kinds]
+        known = [value for value in found if value is not None]
+        return sum(known) / len(known) if len(known) == len(kinds) else None
 
     def rollout(
         self,
@@ -171,19 +177,30 @@ class Cartpole(ByFields):
         return Evaluation(*core.rollout(programs, self.native, episodes, threads, only_effective, compact))
 
     def spread(self, episodes: Keys) -> Keys:
-        """These episodes themselves."""
-        return episodes
+        """These episodes themselves; where both kinds of changes happen, one after the other in turn."""
+        if self.change != "both":
+            return episodes
+        return (episodes & ~np.uint64(1)) | (np.arange(len(episodes), dtype=np.uint64) & np.uint64(1))
 
     def objectives(self, names: tuple[str, ...], found: Evaluation, episodes: Keys) -> NDArray[np.float64]:
         """The objectives of these names."""
         columns = {"return": found.mean, "length": found.mean_length}
         return np.stack([columns[name] for name in names], axis=1)
 
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """How parameters change."""
+        return TESTED if self.change == "both" else (self.change,)
+
+    def cases(self, episodes: Keys) -> NDArray[np.int64]:
+        """The case of each episode."""
+        return (episodes & np.uint64(len(self.case_names) - 1)).astype(np.int64)
+
     def easier(self) -> Cartpole:
         """Nothing changes."""
         return replace(self, change="none", parameters=())
 
-    def shorter(self, steps: int) -> Cartpole:
+    def shorter(self, steps: int, is_early: bool = False) -> Cartpole:
         """Itself: whole episodes are cheap."""
         return self
 

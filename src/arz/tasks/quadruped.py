@@ -86,6 +86,8 @@ class Quadruped(ByFields):
     """Which leg breaks: FR, FL, RR, RL, a random one in each episode, or none."""
     break_step: int = RANDOM
     """The step at which it breaks; -1 for a random one in each episode."""
+    break_before: int = 0
+    """A random step is below this; 0 for any step of the episode."""
     engine: str = "batched"
     """Who simulates: batched, double or mujoco."""
     contact_iterations: int = 1
@@ -114,6 +116,9 @@ class Quadruped(ByFields):
         step = self.break_step
         if not isinstance(step, int) or isinstance(step, bool) or not RANDOM <= step < self.steps:
             raise ValueError(f"break_step must be a step from 0 to {self.steps - 1}, or -1 for random, not {step!r}")
+        before = self.break_before
+        if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= self.steps:
+            raise ValueError(f"break_before must be a step up to {self.steps}, or 0 for any, not {before!r}")
         for name in ("constraint", "floor"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
@@ -122,7 +127,8 @@ class Quadruped(ByFields):
     def native(self) -> core.QuadrupedSettings:
         """The same, as the native core knows it."""
         leg = {"random": -2, "none": -1}.get(self.leg, LEGS.index(self.leg) if self.leg in LEGS else 0)
-        return core.quadruped_settings(leg, -2 if self.break_step == RANDOM else self.break_step, self.steps)
+        step = -2 if self.break_step == RANDOM else self.break_step
+        return core.quadruped_settings(leg, step, self.steps, self.break_before or self.steps)
 
     def native_engine(self, threads: int = 1) -> core.Engine:
         """Who simulates, as the native core knows it.
@@ -152,7 +158,7 @@ class Quadruped(ByFields):
     @property
     def variant(self) -> dict[str, Any]:
         """All but what the tests of a suite vary, and what only concerns a search."""
-        left_out = ("leg", "break_step", "engine", "constraint", "floor")
+        left_out = ("leg", "break_step", "break_before", "engine", "constraint", "floor")
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def breaks(self, episodes: Keys) -> NDArray[np.int32]:
@@ -220,14 +226,27 @@ class Quadruped(ByFields):
             objectives[mean < 0.0] = 0.0
         return objectives
 
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """Which leg breaks."""
+        return LEGS if self.leg == "random" else (self.leg,)
+
+    def cases(self, episodes: Keys) -> NDArray[np.int64]:
+        """The case of each episode."""
+        if self.leg != "random":
+            return np.zeros(len(episodes), np.int64)
+        return self.breaks(episodes)[:, 0].astype(np.int64)
+
     def easier(self) -> Quadruped:
         """No leg breaks, so that all episodes are the same; and they are shorter."""
-        return replace(self, leg="none", break_step=RANDOM, steps=min(self.steps, EASY_STEPS))
+        return replace(self, leg="none", break_step=RANDOM, break_before=0, steps=min(self.steps, EASY_STEPS))
 
-    def shorter(self, steps: int) -> Quadruped:
-        """With fewer steps, among which the leg breaks."""
+    def shorter(self, steps: int, is_early: bool = False) -> Quadruped:
+        """With fewer steps, among which the leg breaks, or in the first half of them."""
+        steps = min(self.steps, steps)
         when = self.break_step if self.break_step < steps else RANDOM
-        return replace(self, steps=min(self.steps, steps), break_step=when)
+        before = max(1, steps // 2) if is_early else min(self.break_before, steps)
+        return replace(self, steps=steps, break_step=when, break_before=before)
 
     @property
     def scoring(self) -> dict[str, Any]:
@@ -246,7 +265,7 @@ class Quadruped(ByFields):
                 f"{n} sweeps": replace(self, contact_iterations=n) for n in SWEEPS if n != self.contact_iterations
             }
         return {
-            (name, leg): replace(variant, leg=leg, break_step=RANDOM)
+            (name, leg): replace(variant, leg=leg, break_step=RANDOM, break_before=0)
             for name, variant in variants.items()
             for leg in ("none", *LEGS)
         }

@@ -95,12 +95,21 @@ class Task(Protocol):
         """The objectives of these names [program, objective]; higher is better."""
         ...
 
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """Kinds of episodes in which a policy may do well or not."""
+        ...
+
+    def cases(self, episodes: Keys) -> NDArray[np.int64]:
+        """The case of each episode: a position among the names."""
+        ...
+
     def easier(self) -> Self:
         """The task for beginners."""
         ...
 
-    def shorter(self, steps: int) -> Self:
-        """The task with fewer steps, in which as much happens, where that saves time."""
+    def shorter(self, steps: int, is_early: bool = False) -> Self:
+        """The task with fewer steps, in which as much happens, or early on, where that saves time."""
         ...
 
     @property

@@ -1,0 +1,174 @@
+"""Runs the experiments with grow and tune (`python results/grow.py run`) and writes tables (`... table`).
+
+`python results/grow.py run cartpole` makes only some of them. Runs are made by `arz evolve` in runs/results/ and go on
+where they stopped; one that is done is not done again. What is kept in the repository is small: one line of numbers per
+run (results/grow/runs.jsonl) and the champions as .arz files. All seeds are reported, from 1 on.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import arz
+from arz.evaluate import TEST_SEED
+from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.quadruped import LEGS, Quadruped
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "results" / "grow"
+DATA = KEPT / "runs.jsonl"
+ARZ = str(Path(sys.executable).parent / "arz")
+CURVE_POINTS = 40
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Some runs that differ in their seeds only."""
+
+    title: str
+    arguments: tuple[str, ...]
+    seeds: int
+    episodes: int = 100
+    """Of each test."""
+
+
+def environment(name: str, title: str, *options: str) -> Experiment:
+    """Runs on an environment of Gymnasium."""
+    return Experiment(title, ("--env", name, *options), 5)
+
+
+EXPERIMENTS = {
+    "cartpole": Experiment("Cataclysmic Cartpole", ("cartpole",), 10, 1000),
+    "quadruped": Experiment("Laikago leg-breaking", ("quadruped",), 10),
+    "pendulum": environment("Pendulum-v1", "Pendulum"),
+    "acrobot": environment("Acrobot-v1", "Acrobot"),
+    "mountain-car": environment("MountainCarContinuous-v0", "MountainCarContinuous"),
+}
+
+
+def command_of(name: str, seed: int) -> list[str]:
+    """The command that makes a run."""
+    folder = f"runs/results/grow-{name}-{seed}"
+    return ["arz", "evolve", *EXPERIMENTS[name].arguments, "--seed", str(seed), "--output", folder]
+
+
+def run_one(name: str, seed: int) -> None:
+    """Makes a run, or goes on with it."""
+    command = command_of(name, seed)
+    if (ROOT / command[-1]).exists():
+        command = ["arz", "resume", command[-1]]
+    done = subprocess.run([ARZ, *command[1:], "--no-test", "--quiet"], stdout=subprocess.DEVNULL, cwd=ROOT)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def note(name: str, seed: int) -> dict[str, Any]:
+    """How a run went: what is kept of it."""
+    command, experiment = command_of(name, seed), EXPERIMENTS[name]
+    with arz.Run.open(ROOT / command[-1]) as run:
+        metrics, facts, counters, champion, task = run.metrics, run.facts, run.counters, run.program, run.config.task
+    simple = arz.readable(champion).program
+    path = KEPT / "champions" / f"{name}-{seed}.arz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(str(simple))
+    variants: list[Any] = [task]
+    if isinstance(task, Quadruped):
+        variants.append(Quadruped(engine="mujoco", contact_iterations=task.contact_iterations))
+    elif isinstance(task, AnyEnvironment):
+        task.import_modules()
+    tests = {
+        f"{found.change} {found.task}": [round(found.mean, 1), round(found.completed, 3)]
+        for variant in variants
+        for found in arz.assess(champion, variant, episodes=experiment.episodes, seed=TEST_SEED)
+    }
+    cost = arz.complexity(champion)
+    points = np.unique(np.linspace(0, len(metrics["steps"]) - 1, CURVE_POINTS).astype(int))
+    return {
+        "experiment": name,
+        "seed": seed,
+        "command": " ".join(command),
+        "arz": facts["arz"],
+        "evaluations": counters.evaluations,
+        "steps": counters.steps,
+        "restarts": counters.restarts,
+        "seconds": round(float(facts["seconds"]), 1),
+        "selection": round(counters.champion_score, 1),
+        "tests": tests,
+        "lines": cost.lines,
+        "parameters": cost.parameters,
+        "flops": cost.flops,
+        "curve": {key: [round(float(metrics[key][p]), 1) for p in points] for key in ("steps", "champion_score")},
+    }
+
+
+def rows(name: str = "") -> list[dict[str, Any]]:
+    """What is known of all runs, or of those of one experiment."""
+    found = [json.loads(line) for line in DATA.read_text().splitlines()] if DATA.exists() else []
+    return [row for row in found if name in ("", row["experiment"])]
+
+
+def run(names: list[str]) -> None:
+    """Makes all runs that are not there yet, and notes them."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for name in names or EXPERIMENTS:
+        for seed in range(1, EXPERIMENTS[name].seeds + 1):
+            if seed not in {row["seed"] for row in rows(name)}:
+                run_one(name, seed)
+                found = note(name, seed)
+                print(name, seed, found["seconds"], found["selection"], found["tests"], flush=True)
+                with DATA.open("a") as file:
+                    file.write(json.dumps(found) + "\n")
+
+
+def table_of(name: str) -> str:
+    """All runs of an experiment."""
+    found = sorted(rows(name), key=lambda row: row["seed"])
+    if name == "cartpole":
+        columns = {test.replace("continuous", "cont."): test for test in found[0]["tests"]}
+        cells = [[f"{row['tests'][test][0]:.0f}" for test in columns.values()] for row in found]
+        worst = [f"{min(mean for mean, _ in row['tests'].values()):.1f}" for row in found]
+        columns, cells = {"worst": "", **columns}, [[low, *rest] for low, rest in zip(worst, cells, strict=True)]
+    elif name == "quadruped":
+        columns = {"mean of legs": "", **{leg: leg for leg in ("none", *LEGS)}, "MuJoCo: mean of legs": ""}
+        cells = []
+        for row in found:
+            each = [row["tests"][f"batched {leg}"] for leg in ("none", *LEGS)]
+            referee = np.mean([row["tests"][f"mujoco {leg}"][0] for leg in LEGS])
+            shown = [f"{mean:.0f} ({lasted:.0%})" for mean, lasted in each]
+            cells.append([f"{np.mean([mean for mean, _ in each[1:]]):.0f}", *shown, f"{referee:.0f}"])
+    else:
+        columns = {"mean return": ""}
+        cells = [[f"{mean:.1f}" for mean, _ in row["tests"].values()] for row in found]
+    lines = [
+        f"## {EXPERIMENTS[name].title}",
+        "",
+        f"`{' '.join(command_of(name, 1)).replace('--seed 1 ', '--seed N ').replace(f'{name}-1', f'{name}-N')}`",
+        "",
+        "| seed | " + " | ".join(columns) + " | lines | parameters | FLOPs | time | steps |",
+        "|---" * (len(columns) + 6) + "|",
+    ]
+    for row, shown in zip(found, cells, strict=True):
+        about = [row["lines"], row["parameters"], row["flops"], f"{row['seconds']:.0f} s", f"{row['steps'] / 1e6:.0f}M"]
+        lines.append("| " + " | ".join(map(str, [row["seed"], *shown, *about])) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """What results/grow/tables.md says."""
+    return "\n".join(table_of(name) for name in EXPERIMENTS if rows(name))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["run"]:
+        run(sys.argv[2:])
+    elif sys.argv[1:] == ["table"]:
+        (KEPT / "tables.md").write_text(page())
+    else:
+        sys.exit(__doc__)

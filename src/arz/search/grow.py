@@ -1,0 +1,492 @@
+"""Grow and tune: structures race each other while all their numbers are tuned, and the winners grow.
+
+Evolution changes code well and numbers badly, so here each structure is given its chance: a *racer* is an individual
+with a cloud of its own (`cloud.py`), from which in every generation samples are drawn that move its numbers. Racers of
+an island meet the same episodes. After a *rung* of generations the worse half drops out, and rungs become longer
+(successive halving; Jamieson and Talwalkar 2016): who needs longer to learn is protected by the length of the first
+rung. When few are left, a new *round* begins: the survivors stay in the race as they are, beside children that
+are made from them by small structural changes. A child that grows acts nearly as its parent did, and inherits its cloud
+number by number; what was tuned is what is inherited. So a new structure races its parent at equal evaluations.
+
+The first racers of a life are random. They can learn in *stages*: an easier problem, until one of them can do it
+(`walks_at`); then shorter episodes, until most of them are survived (`survives_at`); then the problem itself. What
+survival is worth beside the reward is a setting of each stage: where failing early pays, whoever begins learns to fail.
+
+Who stays is decided by *cases* (which leg breaks, say): the best over all stays, then those that are best in some
+cases, drawn by epsilon-lexicase (La Cava et al. 2016).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arz.search.cloud import HUGE, Cloud, check_spreads
+from arz.search.draws import normal_rows
+from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
+from arz.search.problem import G, GrowingProblem
+from arz.streams import Stream, key, keys
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+EASY, SHORT, WHOLE = range(3)
+"""The stages in which a race learns: an easier problem, shorter episodes, the problem itself."""
+RECENT = 0.2
+"""How much the last generation counts in what happened of late."""
+
+
+@dataclass(frozen=True)
+class GrowSettings(SharedSettings):
+    """How to grow and tune. The defaults were chosen by experiment (docs/search.md).
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    islands: int = 1
+    population: int = 64
+    """Structures that race at a time on each island: at the beginning of a life all of them."""
+    samples: int = 16
+    """Individuals of each structure in a generation: its centre and samples around it."""
+    episodes: int = 16
+    resample_every: int = 1
+    restart_after: int = 0
+    select_every: int = 5000
+    select_top: int = 2
+    cache: int = 0
+    first_terms: int = 4
+    """Random structures have this many terms at most, and at least half of them."""
+    rung: int = 20
+    """Generations until the first half of the structures drops out; every second rung of a round is twice as long."""
+    survivors: int = 2
+    """A round ends when so few structures are left..."""
+    children: int = 6
+    """...and these join them in the next."""
+    transplants: float = 0.2
+    """The share of children that get a term of another survivor."""
+    sample_spread: float = 0.1
+    """By how much samples change what a program does at first: root mean square of the change of its actions."""
+    least_spread: float = 0.02
+    most_spread: float = 0.3
+    survival: float = 0.0
+    """What a step is worth beside its reward: so much for each that an episode lasts."""
+    first_survival: float = 1.0
+    """The same in the first stage, an easier problem..."""
+    walks_at: float = -math.inf
+    """...which ends when half of the samples of a structure have this fitness there; -inf for no such stage."""
+    short_survival: float = 3.0
+    """The same in the second stage..."""
+    short_steps: int = 0
+    """...whose episodes have so many steps; 0 for no such stage..."""
+    survives_at: float = 0.45
+    """...and which ends when this share of them lasts to the end."""
+    parsimony: float = 0.0
+    """Of structures whose worth differs by less than this share the shorter one counts as better."""
+
+    LEAST: ClassVar[dict[str, int]] = {
+        **SharedSettings.LEAST,
+        "samples": 5,
+        "first_terms": 1,
+        "rung": 2,
+        "survivors": 1,
+        "population": 1,
+        "resample_every": 0,
+    }
+    MOST: ClassVar[dict[str, tuple[int, str]]] = {
+        **SharedSettings.MOST,
+        "population": (10_000, "each of them is tuned"),
+        "samples": (MOST, "more do not fit into memory"),
+        "first_terms": (1000, "no memory has room for more"),
+        "children": (10_000, "each of them is tuned"),
+        "survivors": (10_000, "each of them is tuned"),
+        "rung": (MOST, "more take days"),
+        "short_steps": (MOST, "no episode has more"),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_spreads(self.least_spread, self.sample_spread, self.most_spread)
+        if self.survivors + self.children > self.population:
+            most = f"survivors and children must be at most the population of {self.population} together"
+            raise ValueError(f"{most}, not {self.survivors} + {self.children}")
+        if not 0 <= self.transplants <= 1:
+            raise ValueError(f"transplants must lie in 0 to 1, not {self.transplants}")
+        if not 0 <= self.parsimony <= 1:
+            raise ValueError(f"parsimony must lie in 0 to 1, not {self.parsimony}")
+        for name in ("survival", "first_survival", "short_survival", "survives_at"):
+            if not abs(getattr(self, name)) < HUGE:
+                raise ValueError(f"{name} must be a number, not {getattr(self, name)}")
+        if not self.walks_at < HUGE:
+            raise ValueError(f"walks_at must be a number, or -inf for no such stage, not {self.walks_at}")
+
+
+@dataclass
+class Racer:
+    """A structure that is tuned."""
+
+    cloud: Cloud
+    worth: Floats
+    """Of its centre, by case: added up over the later half of this rung."""
+    counted: int = 0
+    """How many generations that were."""
+    made_by: int = 0
+    """The number of the change that made the structure."""
+    is_new: bool = True
+    """Whether nobody of it was scored yet."""
+
+    @property
+    def mean(self) -> Floats:
+        """Its worth by case."""
+        return self.worth / max(self.counted, 1)
+
+
+@dataclass
+class Race:
+    """What is remembered of an island beside its racers."""
+
+    rung: int = 0
+    """Of this round."""
+    generation: int = 0
+    """Of this rung."""
+    rounds: int = 0
+    stage: int = WHOLE
+    lasted: float = 0.0
+    """The share of episodes that the best racer survived of late."""
+    middle: float = -math.inf
+    """The fitness that half of the samples of the best racer reached in the last generation."""
+
+
+@dataclass
+class Grow(Evolution[G]):
+    """A search that grows and tunes. `advance` does one generation of all racers.
+
+    The living are the centres as they were scored last, in `population` places on each island; places of those that
+    dropped out are empty: `racers` has None there.
+    """
+
+    problem: GrowingProblem[G]
+    settings: GrowSettings
+    racers: list[Racer | None] = field(default_factory=list)
+    races: list[Race] = field(default_factory=list)
+    structures: int = 0
+    """How many were tried."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.racers = [None] * (self.settings.islands * self.settings.population)
+        self.races = [Race() for _ in range(self.settings.islands)]
+
+    # ---- one generation ----
+
+    def _breed(self) -> Births:
+        settings, count = self.settings, self.counters
+        for island in self._begin_lives():
+            self._begin_race(island)
+        places = np.array([place for place, racer in enumerate(self.racers) if racer is not None])
+        numbers = count.evaluations + np.arange(len(places) * settings.samples)
+        draws, centres = [], []
+        for k, racer in enumerate(self._racing(places)):
+            drawn = normal_rows(
+                self.seed, "sample", numbers[k * settings.samples :][: settings.samples], len(racer.cloud.centre)
+            )
+            drawn[0] = 0.0  # the centre itself
+            draws.append(drawn)
+            centres.append(racer.cloud.places(drawn))
+        assert self.population is not None
+        owners = np.repeat(places, settings.samples)
+        genomes = self.problem.with_numbers(self.population.take(owners), np.concatenate(centres))
+        worth, objectives, lasted = self._try(genomes, owners)
+        first = np.arange(len(places)) * settings.samples
+        parents, mutations = self._origins(places)
+        count.evaluations += len(genomes)
+        homes = owners // settings.population
+        births = Births(int(numbers[0]), parents, mutations, objectives[:, 0], self._life_numbers(homes))
+        self._put(places, genomes.take(first), objectives[first], numbers[first])
+        for k, racer in enumerate(self._racing(places)):
+            mine = slice(k * settings.samples, (k + 1) * settings.samples)
+            self._follow(racer, worth[mine], draws[k], self.races[int(places[k]) // settings.population])
+        for island, race in enumerate(self.races):
+            race.generation += 1
+            here = np.flatnonzero(places // settings.population == island)
+            self._watch(race, here, objectives[:, 0].reshape(len(places), -1), lasted.reshape(len(places), -1))
+            if race.generation >= self._length(race):
+                self._end_rung(island)
+        return births
+
+    def _length(self, race: Race) -> int:
+        """Generations of the present rung."""
+        return self.settings.rung << min(race.rung // 2, 20)
+
+    def _racing(self, places: Places) -> list[Racer]:
+        found = [self.racers[place] for place in places.tolist()]
+        return [racer for racer in found if racer is not None]
+
+    def _origins(self, places: Places) -> tuple[Places, NDArray[np.uint8]]:
+        """The parents of all that are scored now, and what made them: a structural change, or tuning."""
+        size = self.settings.samples
+        parents = np.repeat(self.numbers[places], size)
+        mutations = np.full(len(parents), self.problem.tuned_by, np.uint8)
+        for k, racer in enumerate(self._racing(places)):
+            if racer.is_new:
+                mutations[k * size : (k + 1) * size] = racer.made_by
+                racer.is_new = False
+        return parents, mutations
+
+    def _put(self, places: Places, genomes: G, objectives: Floats, numbers: Places) -> None:
+        """Puts individuals into places."""
+        assert self.population is not None
+        order = np.arange(len(self.population))
+        order[places] = len(self.population) + np.arange(len(places))
+        self.population = (self.population + genomes).take(order)
+        self.objectives[places], self.numbers[places] = objectives, numbers
+
+    def _try(self, genomes: G, owners: Places) -> tuple[Floats, Floats, Floats]:
+        """The worth of each by case, the objectives, and the share of episodes that lasted to the end."""
+        settings = self.settings
+        episodes = self._fitness_episodes(self._episode_set)
+        stages = np.array([race.stage for race in self.races])[owners // settings.population]
+        worth = np.zeros((len(genomes), len(self.problem.case_names)))
+        objectives, lasted = np.zeros((len(genomes), self.problem.objectives)), np.zeros(len(genomes))
+        for stage, survival in enumerate((settings.first_survival, settings.short_survival, settings.survival)):
+            where = np.flatnonzero(stages == stage)
+            if not len(where):
+                continue
+            chosen = genomes if len(where) == len(genomes) else genomes.take(where)
+            steps = settings.short_steps if stage == SHORT else 0
+            tried = self.problem.try_cases(chosen, episodes, survival, stage == EASY, steps)
+            worth[where], objectives[where], lasted[where] = tried.worth, tried.objectives, tried.lasted
+            self.counters.steps += int(tried.steps.sum())
+        return worth, objectives, lasted
+
+    def _follow(self, racer: Racer, worth: Floats, draws: Floats, race: Race) -> None:
+        """The cloud of a racer learns from its samples."""
+        settings = self.settings
+        if 2 * (race.generation + 1) > self._length(race):  # the later half counts
+            racer.worth = racer.worth + worth[0]
+            racer.counted += 1
+        value = np.add.reduce(worth, axis=1)
+        best = 1 + np.argsort(-value[1:], kind="stable")[: (settings.samples - 1) // 2]
+        racer.cloud.move(draws[best], settings.least_spread, settings.most_spread)
+
+    def _watch(self, race: Race, here: Places, fitness: Floats, lasted: Floats) -> None:
+        """Notes how well the racers of an island do, and ends the stage of short episodes when most are survived.
+
+        Args:
+            race: of the island.
+            here: which rows are of its racers.
+            fitness: of their samples [racer, sample].
+            lasted: the share of their episodes that lasted to the end, likewise.
+        """
+        settings = self.settings
+        race.middle = float(np.sort(fitness[here], axis=1)[:, settings.samples // 2].max())
+        share = np.add.reduce(lasted[here], axis=1) / settings.samples
+        race.lasted += RECENT * (float(share.max()) - race.lasted)
+        if race.stage == SHORT and race.lasted >= settings.survives_at:
+            race.stage = WHOLE
+
+    def _end_easy(self, race: Race, places: Places) -> Places:
+        """Those who go on to the next stage, if one of them is good enough for it: who is half as good."""
+        settings = self.settings
+        if race.stage != EASY or race.middle < settings.walks_at:
+            return places
+        fitness = self.fitness[places]
+        race.stage, race.rung, race.lasted = (SHORT if settings.short_steps else WHOLE), 0, 0.0
+        return np.asarray(places[fitness >= min(settings.walks_at, float(fitness.max()))])
+
+    # ---- rounds ----
+
+    def _begin_race(self, island: int) -> None:
+        """The random racers with which a life begins."""
+        settings, size = self.settings, self.settings.population
+        stage = EASY if settings.walks_at > -HUGE else SHORT if settings.short_steps else WHOLE
+        self.races[island] = Race(stage=stage)
+        numbers = self.structures + np.arange(size)
+        if self.start is None:
+            genomes = self.problem.grown(keys(self.seed, "structure", numbers), settings.first_terms)
+            mutations = np.zeros(size, np.uint8)
+        else:
+            genomes, mutations = self.start.take(np.zeros(size, np.int64)), np.zeros(size, np.uint8)
+            if size > 1:
+                drawn = keys(self.seed, "structure", numbers[1:])
+                varied, mutations[1:] = self.problem.vary(self.start, np.zeros(size - 1, np.int64), drawn)
+                genomes = self.start + varied
+        if self.population is None:
+            everyone = np.tile(np.arange(size), settings.islands)
+            self.population = genomes.take(everyone)
+            self.objectives = np.zeros((len(everyone), self.problem.objectives))
+            self.numbers = np.full(len(everyone), NO_PARENT)
+        places = island * size + np.arange(size)
+        self._put(places, genomes, np.zeros((size, self.problem.objectives)), np.full(size, NO_PARENT))
+        for place, made_by in zip(places.tolist(), mutations.tolist(), strict=True):
+            self.racers[place] = self._racer(place, made_by)
+        self.structures += size
+
+    def _racer(self, place: int, made_by: int, parent: Cloud | None = None) -> Racer:
+        """A new racer in a place, whose genome is there already."""
+        assert self.population is not None
+        genome = self.population.take(np.array([place]))
+        units = self.problem.units(genome)
+        centre, spread = self.problem.numbers(genome)[0], self.settings.sample_spread
+        cloud = Cloud.around(centre, units, spread) if parent is None else parent.inherited(centre, units, spread)
+        return Racer(cloud, np.zeros(len(self.problem.case_names)), made_by=made_by)
+
+    def _end_rung(self, island: int) -> None:
+        """The worse half drops out; if few are left, a new round begins."""
+        settings, race = self.settings, self.races[island]
+        first = island * settings.population
+        places = np.array([first + k for k in range(settings.population) if self.racers[first + k] is not None])
+        keep = max(min(settings.survivors, len(places)), (len(places) + 1) // 2)
+        kept = self._end_easy(race, self._best(island, places, keep))
+        for place in set(places.tolist()) - set(kept.tolist()):
+            self.racers[place] = None
+        for racer in self._racing(kept):
+            racer.worth, racer.counted = np.zeros_like(racer.worth), 0
+        race.rung, race.generation, race.middle = race.rung + 1, 0, -math.inf
+        if len(kept) <= settings.survivors:
+            self._begin_round(island, kept)
+
+    def _best(self, island: int, places: Places, keep: int) -> Places:
+        """Who stays, best first: the best over all cases, then by epsilon-lexicase."""
+        worth = np.stack([racer.mean for racer in self._racing(places)])
+        total = np.add.reduce(worth, axis=1)
+        lengths = self._lengths(places)
+        near = total.max() - self.settings.parsimony * np.abs(total.max())
+        leaders = np.flatnonzero(total >= near)
+        best = int(leaders[np.lexsort((-total[leaders], lengths[leaders]))[0]]) if self.settings.parsimony else -1
+        chosen = [best if best >= 0 else int(np.argmax(total))]
+        race = self.races[island]
+        stream = Stream(key(self.seed, f"cases {self.lives[island].number} {race.rounds}", race.rung))
+        while len(chosen) < keep:
+            left = np.array([k for k in range(len(places)) if k not in chosen])
+            cases = list(range(worth.shape[1])) if race.stage != EASY else []
+            while cases and len(left) > 1:
+                values = worth[left, cases.pop(stream.below(len(cases)))]
+                middle = np.median(values)
+                margin = float(np.median(np.abs(values - middle)))
+                left = left[values >= values.max() - margin]
+            chosen.append(int(left[np.argmax(total[left])]))
+        return np.asarray(places[np.array(chosen)])
+
+    def _lengths(self, places: Places) -> NDArray[np.int64]:
+        assert self.population is not None
+        return self.problem.lengths(self.population.take(places))
+
+    def _begin_round(self, island: int, kept: Places) -> None:
+        """Children of the survivors join the race."""
+        settings, race = self.settings, self.races[island]
+        race.rounds, race.rung = race.rounds + 1, 0
+        first = island * settings.population
+        free = [first + k for k in range(settings.population) if self.racers[first + k] is None][: settings.children]
+        if not free:
+            return
+        assert self.population is not None
+        # What was learned last is inherited too.
+        centres = np.stack([racer.cloud.centre for racer in self._racing(kept)])
+        current = self.problem.with_numbers(self.population.take(kept), centres)
+        self._put(kept, current, self.objectives[kept], self.numbers[kept])
+        numbers = self.structures + np.arange(len(free))
+        drawn = keys(self.seed, "structure", numbers)
+        streams = [Stream(bits) for bits in keys(self.seed, "parents", numbers).tolist()]
+        one = np.array([int(kept[stream.below(len(kept))]) for stream in streams])
+        other = np.array([int(kept[stream.below(len(kept))]) for stream in streams])
+        gets_term = np.array([stream.uniform() < settings.transplants for stream in streams]) & (one != other)
+        varied, mutations = self.problem.vary(self.population, one, drawn)
+        crossed, is_crossed = self.problem.transplant(self.population, one, other, drawn)
+        gets_term &= is_crossed
+        mutations[gets_term] = self.problem.transplanted_by
+        children = (varied + crossed).take(np.arange(len(free)) + len(free) * gets_term)
+        self._put(np.array(free), children, self.objectives[one], self.numbers[one])
+        for place, parent, made_by in zip(free, one.tolist(), mutations.tolist(), strict=True):
+            racer = self.racers[parent]
+            assert racer is not None
+            self.racers[place] = self._racer(place, made_by, racer.cloud)
+        self.structures += len(free)
+
+    # ---- champions ----
+
+    def _candidates(self) -> Places:
+        """The centres that did best in the last generation."""
+        size, found = self.settings.population, []
+        top = self.settings.select_top
+        for island in range(self.settings.islands):
+            places = [k for k in range(island * size, (island + 1) * size) if self.racers[k] is not None]
+            ranked = sorted(places, key=lambda place: -self.fitness[place])[:top]
+            found.append((ranked * top)[:top])
+        return np.array(found)
+
+    def standing(self) -> str:
+        """How many structures were tried and race, the stage, and the worth of the best by case."""
+        racing = [racer for racer in self.racers if racer is not None]
+        rounds, stage = max(race.rounds for race in self.races), min(race.stage for race in self.races)
+        doing = ("easier task", "short episodes", f"round {rounds + 1}")[stage]
+        parts = [f"structures {self.structures}", f"racing {len(racing)}", doing]
+        known = [racer for racer in racing if racer.counted]
+        if known and len(self.problem.case_names) > 1 and stage == WHOLE:
+            best = max(known, key=lambda racer: float(np.add.reduce(racer.mean))).mean
+            each = zip(self.problem.case_names, best.tolist(), strict=True)
+            parts.append(" ".join(f"{name} {value:.0f}" for name, value in each))
+        return "  ".join(parts)
+
+    def _end_lives(self) -> None:
+        super()._end_lives()
+        size = self.settings.population
+        for island, life in enumerate(self.lives):
+            if not life.is_begun:
+                self.racers[island * size : (island + 1) * size] = [None] * size
+
+    # ---- checkpoints ----
+
+    def extras(self) -> dict[str, Floats]:
+        """The racers and races, for a checkpoint."""
+        if self.population is None:
+            return {}
+        places = [place for place, racer in enumerate(self.racers) if racer is not None]
+        racing = self._racing(np.array(places, np.int64))
+        facts = [
+            [place, racer.counted, racer.made_by, racer.is_new, *racer.worth.tolist()]
+            for place, racer in zip(places, racing, strict=True)
+        ]
+        return {
+            "racers": np.array(facts, np.float64).reshape(len(places), 4 + len(self.problem.case_names)),
+            "clouds": np.concatenate([racer.cloud.rows() for racer in racing]) if racing else np.zeros((0, 2)),
+            "races": np.array([[*vars(race).values()] for race in self.races], float),
+            "structures": np.array([[float(self.structures)]]),
+        }
+
+    def restore_extras(self, arrays: dict[str, Floats]) -> None:
+        """Makes them equal to those of a checkpoint.
+
+        Raises:
+            ValueError: they cannot be.
+        """
+        if self.population is None and not arrays:
+            return
+        if arrays.keys() != {"racers", "clouds", "races", "structures"} or self.population is None:
+            raise ValueError("the racers are missing")
+        cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
+        facts, clouds, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
+        numbers = self.problem.numbers(self.population).shape[1]
+        if (facts.shape[1:], races.shape, structures.shape) != ((4 + cases,), (islands, 6), (1, 1)):
+            raise ValueError("the racers have another size")
+        if len(facts) and clouds.shape != (6 * len(facts), numbers):
+            raise ValueError("the clouds have another size")
+        whole = np.concatenate([facts[:, :4].ravel(), races[:, :4].ravel(), structures.ravel()])
+        if not np.all((whole >= 0) & (whole < 2**53) & (whole % 1 == 0)) or np.any(facts[:, 2] > 255):
+            raise ValueError("the racers are odd")
+        places = facts[:, 0].astype(np.int64)
+        if len(np.unique(places)) != len(places) or np.any(places >= slots) or not np.all(races[:, 3] <= WHOLE):
+            raise ValueError("the racers are odd")
+        for island, life in enumerate(self.lives):
+            if life.is_begun and not np.any(places // self.settings.population == island):
+                raise ValueError("an island has no racers")
+        self.racers = [None] * slots
+        for k, (place, counted, made_by, is_new, *worth) in enumerate(facts.tolist()):
+            cloud = Cloud.of_rows(clouds[6 * k : 6 * k + 6])
+            self.racers[int(place)] = Racer(cloud, np.array(worth), int(counted), int(made_by), bool(is_new))
+        self.races = [Race(int(a), int(b), int(c), int(d), e, f) for a, b, c, d, e, f in races.tolist()]
+        self.structures = int(structures[0, 0])

@@ -1,0 +1,332 @@
+"""Grow and tune on a toy problem, and as a run: races, rungs, rounds, stages, cases, checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import arz
+from arz.search.evolution import NO_PARENT
+from arz.search.grow import EASY, SHORT, WHOLE, Grow, GrowSettings
+from arz.search.problem import Trial
+from tests.runs_support import content
+from tests.test_tuning import Floats, Keys, Rows
+
+SIZE = 6
+GROWN, MOVED = 7, 254
+
+
+@dataclass
+class Steps:
+    """A genome of shape k can use its first k numbers only; each should be 1. A case is one half of the numbers."""
+
+    objectives: int = 1
+    tuned_by: int = 4
+    transplanted_by: int = MOVED
+    case_names: tuple[str, ...] = ("left", "right")
+    asked: list[tuple[int, ...]] = field(default_factory=list)
+    stages: list[tuple[bool, int, float]] = field(default_factory=list)
+    lasting: float = 1.0
+
+    def spread(self, episodes: Keys) -> Keys:
+        return episodes
+
+    def grown(self, keys: Keys, most: int) -> Rows:
+        shapes = (keys % np.uint64(most)).astype(np.int64) + 1
+        return Rows(shapes, np.zeros((len(keys), SIZE)))
+
+    def vary(self, genomes: Rows, parents: NDArray[np.int64], keys: Keys) -> tuple[Rows, NDArray[np.uint8]]:
+        chosen = genomes.take(parents)
+        shapes = np.minimum(SIZE, chosen.shapes + (keys % np.uint64(2)).astype(np.int64))
+        return Rows(shapes, chosen.values), np.full(len(keys), GROWN, np.uint8)
+
+    def transplant(
+        self, genomes: Rows, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys
+    ) -> tuple[Rows, NDArray[np.bool_]]:
+        one, other = genomes.take(first), genomes.take(second)
+        return Rows(np.maximum(one.shapes, other.shapes), one.values), other.shapes > one.shapes
+
+    def lengths(self, genomes: Rows) -> NDArray[np.int64]:
+        return genomes.shapes
+
+    def numbers(self, genomes: Rows) -> Floats:
+        return genomes.values.copy()
+
+    def with_numbers(self, genomes: Rows, numbers: Floats) -> Rows:
+        return Rows(genomes.shapes, numbers)
+
+    def random(self, keys: Keys) -> Rows:
+        raise AssertionError("structures are grown")
+
+    def fingerprints(self, genomes: Rows) -> Keys:
+        raise AssertionError("there is no cache")
+
+    def units(self, genome: Rows, tuned: tuple[str, ...] = ()) -> Floats:
+        return np.where(np.arange(SIZE) < genome.shapes[0], 0.5, 0.0)
+
+    def _off(self, genomes: Rows) -> Floats:
+        used = np.where(np.arange(SIZE) < genomes.shapes[:, None], genomes.values, 0.0)
+        return -np.abs(used - 1.0)
+
+    def score(self, genomes: Rows, episodes: Keys) -> tuple[Floats, Floats]:
+        return self._off(genomes).sum(axis=1, keepdims=True), np.ones(len(genomes))
+
+    def try_cases(self, genomes: Rows, episodes: Keys, survival: float, is_easy: bool, steps: int) -> Trial:
+        self.asked.append(tuple(episodes.tolist()))
+        self.stages.append((is_easy, steps, survival))
+        off = self._off(genomes)
+        worth = np.stack([off[:, : SIZE // 2].sum(axis=1), off[:, SIZE // 2 :].sum(axis=1)], axis=1)
+        lasted = np.full(len(genomes), self.lasting)
+        return Trial(worth, off.sum(axis=1, keepdims=True), lasted, np.ones(len(genomes)))
+
+
+def growing(seed: int = 1, problem: Steps | None = None, **changes: Any) -> Grow[Rows]:
+    usual: dict[str, Any] = {"population": 8, "samples": 9, "rung": 4, "first_terms": 2, "survivors": 2, "children": 4}
+    usual |= {"select_every": 72, "selection_episodes": 4, "least_spread": 1e-4, "sample_spread": 0.2}
+    return Grow(problem or Steps(), GrowSettings(**{**usual, **changes}), seed)
+
+
+def advance(made: Grow[Rows], generations: int) -> Grow[Rows]:
+    for _ in range(generations):
+        made.advance()
+    return made
+
+
+def racing(made: Grow[Rows]) -> int:
+    return sum(racer is not None for racer in made.racers)
+
+
+def test_structures_grow_and_their_numbers_are_tuned() -> None:
+    made = advance(growing(), 150)
+    assert made.champion is not None
+    assert made.champion.shapes[0] == SIZE  # none of the random ones has more than two
+    assert made.counters.champion_score > -0.6
+    assert made.structures > 20
+
+
+def test_half_drop_out_after_each_rung_and_children_join_the_survivors() -> None:
+    made = growing()
+    seen = []
+    for _ in range(16):
+        made.advance()
+        seen.append(racing(made))
+    # 4 generations of 8, 4 of 4: then 2 are left, and 4 children join them; 4 generations later 3 stay, and then 2.
+    assert seen == [8] * 3 + [4] * 4 + [6] * 4 + [3] * 4 + [6]
+    assert made.races[0].rounds == 2
+    assert made.structures == 8 + 4 + 4
+
+
+def test_children_inherit_the_cloud_number_by_number() -> None:
+    made = advance(growing(transplants=0.0), 7)
+    before = {place: racer for place, racer in enumerate(made.racers) if racer is not None}
+    made.advance()
+    born = [racer for place, racer in enumerate(made.racers) if racer is not None and place not in before]
+    assert born  # some took places that were just freed
+    for racer in born:
+        (parent,) = [old for old in before.values() if np.array_equal(old.cloud.centre, racer.cloud.centre)]
+        old = parent.cloud.units > 0
+        assert np.array_equal(racer.cloud.variance[old], parent.cloud.variance[old])
+        assert np.array_equal(racer.cloud.path[old], parent.cloud.path[old])
+        new = (racer.cloud.units > 0) & ~old
+        spread = racer.cloud.spread * np.sqrt(racer.cloud.variance[new])
+        assert np.all(spread >= made.settings.sample_spread * 0.999)  # what is new is tried widely
+        assert racer.cloud.spread == parent.cloud.spread
+
+
+def test_the_lineage_has_the_change_that_made_a_structure_and_then_tuning() -> None:
+    made = growing(transplants=0.0)
+    births, _ = made.advance()
+    assert (births.parents == NO_PARENT).all()
+    births, _ = made.advance()
+    assert (births.mutations == 4).all()
+    assert set(births.parents.tolist()) == set(range(0, 72, 9))  # the centres
+    advance(made, 6)
+    births, _ = made.advance()
+    assert sorted(set(births.mutations.tolist())) == [4, GROWN]
+    assert np.sum(births.mutations == GROWN) == 4 * 9
+    assert (births.parents >= 0).all()
+
+
+def test_terms_move_between_survivors() -> None:
+    made = growing(transplants=1.0, rung=2, seed=3)
+    found = []
+    for _ in range(60):
+        births, _ = made.advance()
+        found += births.mutations.tolist()
+    assert MOVED in found
+
+
+def test_stages_end_when_they_are_mastered() -> None:
+    problem = Steps(lasting=0.0)
+    made = growing(problem=problem, walks_at=-5.5, short_steps=50, survives_at=0.5, first_survival=7.0, survival=2.0)
+    made.advance()
+    while made.races[0].stage == EASY:
+        assert problem.stages[-1] == (True, 0, 7.0)
+        made.advance()
+    assert 1 <= racing(made) <= 6
+    advance(made, 30)
+    assert made.races[0].stage == SHORT  # nobody survives
+    assert problem.stages[-1] == (False, 50, 3.0)
+    problem.lasting = 1.0
+    advance(made, 20)
+    assert made.races[0].stage == WHOLE
+    assert problem.stages[-1] == (False, 0, 2.0)
+    assert growing().races[0].stage == WHOLE
+
+
+def test_who_is_best_in_a_case_stays_beside_the_best() -> None:
+    made = advance(growing(), 1)
+    places = np.arange(8)
+    worth = np.array([[5.0, 5.0], [9.0, -9.0], [-9.0, 9.0], [4.0, 4.0], [4.5, 4.5], [0, 0], [0, 0], [0, 0]])
+    for place in places.tolist():
+        racer = made.racers[place]
+        assert racer is not None
+        racer.worth, racer.counted = worth[place], 1
+    kept = made._best(0, places, 3).tolist()
+    assert kept[0] == 0
+    assert {1, 2} & set(kept)
+
+
+def test_of_equals_the_shorter_stays() -> None:
+    made = advance(growing(parsimony=0.1, population=4, children=2), 1)
+    assert made.population is not None
+    made.population = Rows(np.array([5, 2, 1, 4]), made.population.values)
+    for place, worth in enumerate((10.0, 9.8, 5.0, 9.9)):
+        racer = made.racers[place]
+        assert racer is not None
+        racer.worth, racer.counted = np.full(2, worth), 1
+    assert made._best(0, np.arange(4), 1).tolist() == [1]
+
+
+def test_new_episodes_in_each_generation() -> None:
+    problem = Steps()
+    advance(growing(problem=problem), 5)
+    assert len(set(problem.asked)) == 5
+    problem = Steps()
+    advance(growing(problem=problem, resample_every=0), 5)
+    assert len(set(problem.asked)) == 1
+
+
+def test_a_stuck_island_begins_anew() -> None:
+    made = advance(growing(restart_after=300, islands=2, restart_improvement=100.0), 60)
+    assert made.counters.restarts > 1
+    assert made.counters.champion_score > -5.0
+
+
+def test_another_seed_another_search() -> None:
+    one, other = advance(growing(1), 3), advance(growing(2), 3)
+    assert one.population is not None
+    assert other.population is not None
+    assert not np.array_equal(one.population.values, other.population.values)
+
+
+@pytest.mark.parametrize("until", [1, 3, 4, 11, 12, 13, 20])
+def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
+    whole, first, second = (growing(islands=2, walks_at=-5.8) for _ in range(3))
+    advance(whole, 24)
+    advance(first, until)
+    second.counters, second.lives = first.counters, first.lives
+    second.population, second.objectives, second.numbers = first.population, first.objectives, first.numbers
+    second.champion = first.champion
+    second.restore_extras(first.extras())
+    advance(second, 24 - until)
+    assert whole.population is not None
+    assert second.population is not None
+    assert np.array_equal(whole.population.values, second.population.values)
+    assert [rows.tolist() for rows in whole.extras().values()] == [rows.tolist() for rows in second.extras().values()]
+    assert whole.counters == second.counters
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"samples": 4}, "samples must be a whole number of at least 5"),
+        ({"children": 63}, "survivors and children must be at most the population of 64 together, not 2 \\+ 63"),
+        ({"transplants": 1.5}, "transplants must lie in 0 to 1"),
+        ({"parsimony": -1.0}, "parsimony must lie in 0 to 1"),
+        ({"survival": float("nan")}, "survival must be a number"),
+        ({"least_spread": 0.5}, "the spreads must be"),
+        ({"rung": 1}, "rung must be a whole number of at least 2"),
+    ],
+)
+def test_odd_settings_get_a_sentence(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GrowSettings(**changes)
+
+
+def spoilt(extras: dict[str, Floats], name: str, place: tuple[int, int], value: float) -> dict[str, Floats]:
+    changed = {key: array.copy() for key, array in extras.items()}
+    changed[name][place] = value
+    return changed
+
+
+def test_odd_checkpoints_are_refused() -> None:
+    made = advance(growing(), 2)
+    extras = made.extras()
+    for name, place, value in (
+        ("racers", (0, 0), 1.0),
+        ("racers", (0, 0), 99.0),
+        ("racers", (0, 2), 256.0),
+        ("racers", (0, 1), 0.5),
+        ("races", (0, 3), 3.0),
+        ("structures", (0, 0), -1.0),
+        ("clouds", (0, 0), np.nan),
+    ):
+        with pytest.raises(ValueError, match=r"odd|cloud"):
+            made.restore_extras(spoilt(extras, name, place, value))
+    with pytest.raises(ValueError, match="missing"):
+        made.restore_extras({name: array for name, array in extras.items() if name != "races"})
+    with pytest.raises(ValueError, match="another size"):
+        made.restore_extras({**extras, "races": np.zeros((2, 5))})
+    with pytest.raises(ValueError, match="another size"):
+        made.restore_extras({**extras, "clouds": extras["clouds"][:6]})
+    empty = {**extras, "racers": extras["racers"][:0], "clouds": extras["clouds"][:0]}
+    with pytest.raises(ValueError, match="no racers"):
+        made.restore_extras(empty)
+    made.restore_extras(extras)
+
+
+# ---- as a run ----
+
+SMALL: dict[str, Any] = {
+    "population": 6,
+    "samples": 6,
+    "rung": 2,
+    "children": 3,
+    "episodes": 4,
+    "select_every": 36,
+    "selection_episodes": 6,
+    "steps": 60,
+}
+RUNS = {
+    "cartpole": arz.preset("cartpole", **SMALL, islands=2, budget="700"),
+    "quadruped": arz.preset("quadruped", **SMALL, short_steps=30, walks_at=-50.0, survives_at=0.1, budget="500"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_same_run_on_any_number_of_threads_and_after_any_interruption(name: str, tmp_path: Path) -> None:
+    arz.evolve(RUNS[name], folder=tmp_path / "one", threads=1).close()
+    arz.evolve(RUNS[name], folder=tmp_path / "three", threads=3).close()
+    with arz.Run.create(RUNS[name], folder=tmp_path / "broken") as run:
+        while run.evolve(threads=2, on_progress=lambda _: True) == "stopped":
+            pass
+    found = content(tmp_path / "one")
+    assert content(tmp_path / "three") == found
+    del found["metrics"]
+    broken = content(tmp_path / "broken")
+    del broken["metrics"]
+    assert {key: broken[key] for key in ("champions", "checkpoint", "individuals")} == {
+        key: found[key] for key in ("champions", "checkpoint", "individuals")
+    }
+
+
+def test_the_lineage_names_growth(tmp_path: Path) -> None:
+    with arz.evolve(RUNS["cartpole"], folder=tmp_path / "run", threads=1) as run:
+        names = {row["mutation"] for row in run.individuals}
+    assert {"grow_term", "randomize_constants"} <= names

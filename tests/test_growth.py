@@ -1,0 +1,258 @@
+"""Growth: children that act as their parents at first, in registers that nobody misses; and what undoes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from arz import Batch, Memory, MutationWeights, Program, Variation, mutate, random_programs
+from arz.interpreter import execute_batch
+from arz.machine import MEANING
+from arz.ops import OPS
+from arz.program import NONE
+from arz.streams import keys
+from arz.vary import MUTATIONS, NO_MUTATION, grown_programs, transplant
+from tests.support import examples, random_batch, same_bits
+
+QUADRUPED = Memory(observations=37, actions=12)
+CARTPOLE = Memory(observations=4, actions=1, scalars=12, vectors=12, matrices=0, indices=2)
+MATRICES = Memory(observations=5, actions=3, scalars=12, vectors=12, matrices=4, indices=2)
+STATELESS = replace(CARTPOLE, stateful=False)
+MEMORIES = {"quadruped": QUADRUPED, "cartpole": CARTPOLE, "matrices": MATRICES, "stateless": STATELESS}
+TAME = {op.name: 0.0 for op in OPS if not op.is_tame}
+WILD = {
+    *(f"scalar_{name}" for name in ("divide", "reciprocal", "tan", "arcsin", "arccos", "exp", "log", "sqrt")),
+    *(f"vector_{name}" for name in ("divide", "reciprocal", "power", "sqrt")),
+    *("matrix_divide", "matrix_reciprocal"),
+}
+GROWTH = ("grow_term", "grow_call")
+
+
+def only(*names: str, **changes: Any) -> Variation:
+    weights = MutationWeights(**{other: float(other in names) for other in MUTATIONS})
+    return replace(Variation(weights=weights, max_cadfs=4), **changes)
+
+
+def actions(batch: Batch, seed: int = 0, steps: int = 12, lanes: int = 4) -> NDArray[np.float64]:
+    shown = np.random.default_rng(seed).normal(size=(steps, lanes, batch.memory.observations))
+    return execute_batch(batch, shown, keys=np.arange(lanes, dtype=np.uint64))
+
+
+def grown_chain(memory: Memory, count: int, seed: int, rounds: int = 3) -> Batch:
+    """Programs that grew, terms and calls."""
+    batch = grown_programs(memory, 2, keys(seed, "start", range(count)))
+    for number in range(rounds):
+        batch, _ = mutate(batch, range(count), keys(seed, f"round {number}", range(count)), only(*GROWTH))
+    return batch
+
+
+@pytest.mark.parametrize("memory", MEMORIES.values(), ids=MEMORIES)
+@pytest.mark.parametrize("name", GROWTH)
+def test_without_a_coefficient_a_child_acts_as_its_parent_does(memory: Memory, name: str) -> None:
+    """As long as what it computes is finite: 0 times infinity is not 0."""
+    count, changed = 200, 0
+    parents = grown_chain(memory, count, seed=1) + random_programs(
+        memory, keys(1, "random", range(count)), Variation(op_weights=TAME, initial_constants=1.0, length=(3, 12))
+    )
+    children, applied = mutate(
+        parents, range(2 * count), keys(1, name, range(2 * count)), only(name, growth_coefficient=0.0, max_cadfs=6)
+    )
+    before, after = actions(parents, steps=6), actions(children, steps=6)
+    finite = np.isfinite(after).all(axis=(1, 2, 3))
+    assert finite.mean() > 0.7
+    assert np.array_equal(before[finite], after[finite])
+    for child, parent, number in zip(children.unpack(), parents.unpack(), applied.tolist(), strict=True):
+        if number != NO_MUTATION:
+            assert child != parent
+            changed += 1
+    assert changed > 40
+
+
+@examples(40)
+@given(st.integers(0, 2**32), st.sampled_from(list(MEMORIES)))
+def test_a_child_of_growth_acts_nearly_as_its_parent_does(seed: int, name: str) -> None:
+    """Within five times its coefficients, root mean square, where the parent's own numbers are small and smooth."""
+    memory, coefficient = MEMORIES[name], 1e-4
+    ops = {op.name: 0.0 for op in OPS if "heaviside" in op.name or op.outputs == ("m",)}
+    parents = grown_programs(memory, 2, keys(seed, "parents", range(20)), Variation(op_weights=ops))
+    wanted = only(*GROWTH, growth_coefficient=coefficient, op_weights=ops)
+    children, _ = mutate(parents, range(20), keys(seed, "children", range(20)), wanted)
+    change = actions(children, seed) - actions(parents, seed)
+    assert np.isfinite(change).all()
+    sizes = np.sqrt((change**2).mean(axis=(1, 2, 3)))
+    assert np.median(sizes) <= 5 * coefficient
+    assert sizes.max() <= 1000 * coefficient  # products of sums over twelve steps
+
+
+@pytest.mark.parametrize("memory", MEMORIES.values(), ids=MEMORIES)
+def test_growth_ends_where_the_memory_is_full(memory: Memory) -> None:
+    """And says so; until then every child is a valid program that is longer than its parent."""
+    batch, ended = grown_programs(memory, 1, keys(2, "start", range(6))), np.zeros(6, bool)
+    lengths = [len(program.functions[0]) for program in batch.unpack()]
+    for step in range(120):
+        batch, applied = mutate(batch, range(6), keys(step, "grow", range(6)), only("grow_term"))
+        programs = batch.unpack()  # refuses what is not valid
+        grew = [len(program.functions[0]) for program in programs]
+        for before, after, number in zip(lengths, grew, applied.tolist(), strict=True):
+            assert after > before if number != NO_MUTATION else after == before
+        lengths, ended = grew, applied == NO_MUTATION
+        assert all(Program.parse(str(program)) == program for program in programs[:1])
+    assert ended.all()
+    assert min(lengths) > 6
+
+
+def test_terms_remember_look_and_call() -> None:
+    """Of what random terms do, everything that is wanted happens often enough: senses, clocks, sums, latches, calls."""
+    batch, _ = mutate(
+        grown_programs(QUADRUPED, 3, keys(3, "start", range(400))), range(400), keys(3, "c", range(400)), only(*GROWTH)
+    )
+    found = {"sense": 0, "sum": 0, "clock": 0, "extreme": 0, "call": 0}
+    for program in batch.unpack():
+        lines = program.lines()
+        written = {output for line in lines for output in line.outputs}
+        for line in lines:
+            reads = list(zip(line.op.inputs, line.inputs, strict=True))
+            others = [place for place in reads if place not in line.outputs]
+            constant = [place for place in others if place not in written and place != ("v", 1)]
+            found["sense"] += line.op.name == "vector_dot" and ("v", 1) in reads and bool(constant)
+            is_memory = any(output in reads for output in line.outputs) and ("v", 4) not in line.outputs
+            found["sum"] += is_memory and line.op.name in ("scalar_add", "vector_add") and not constant
+            found["clock"] += is_memory and line.op.name == "scalar_add" and bool(constant)
+            found["extreme"] += is_memory and line.op.name in ("scalar_maximum", "scalar_minimum")
+            found["call"] += line.op.is_call
+    assert all(count >= 5 for count in found.values()), found
+
+
+def test_a_term_is_dropped_with_all_that_only_it_needs() -> None:
+    parents = grown_programs(QUADRUPED, 4, keys(4, "start", range(200)))
+    children, applied = mutate(parents, range(200), keys(4, "drop", range(200)), only("drop_term"))
+    assert np.all(applied == MUTATIONS.index("drop_term"))
+    for child, parent in zip(children.unpack(), parents.unpack(), strict=True):
+        assert len(child.functions[0]) < len(parent.functions[0])
+        assert np.count_nonzero(child.image) <= np.count_nonzero(parent.image)
+    smallest = grown_programs(QUADRUPED, 0, keys(4, "least", [0]))
+    _, applied = mutate(smallest, [0], keys(4, "drop", [0]), only("drop_term"))
+    assert applied.tolist() == [NO_MUTATION]
+
+
+TERM = """memory(observations=3, actions=2, scalars=4, vectors=9, matrices=0, indices=0)
+def StartEpisode():
+    s0 = 0.5
+    v2 = [1.0, 2.0, 3.0]
+    v3 = [0.25, -0.5, 0]
+def GetAction(obs, action):
+    s1 = dot(obs, v2)
+    s0 = s0 + s1
+    action = v5
+    v6 = s0 * v3
+    action = action + v6
+"""
+OTHER = """memory(observations=3, actions=2, scalars=4, vectors=9, matrices=0, indices=0)
+def StartEpisode():
+    v2 = [0.125, 0.25, 0]
+    v3 = [4.0, 4.0, 4.0]
+def GetAction(obs, action):
+    action = v2
+    s0 = dot(obs, v3)
+    v6 = s0 * v3
+    action = action + v6
+"""
+
+
+def test_a_transplanted_term_does_what_it_did() -> None:
+    """Sums of actions tell: this term does not look at the action, so the child's are its parents' together."""
+    batch = Batch.pack([Program.parse(TERM), Program.parse(OTHER)])
+    child, happened = transplant(batch, [1], [0], keys(5, "t", [0]))
+    assert happened.tolist() == [True]
+    one, other = actions(batch, 5)
+    assert np.allclose(actions(child, 5)[0], one + other, rtol=1e-12, atol=1e-12)
+    names = {register for line in child[0].lines() for register in line.outputs}
+    assert {("s", 1), ("s", 0), ("v", 6)} <= names
+
+
+def test_without_room_or_terms_nothing_is_transplanted() -> None:
+    full = Program.parse(OTHER.replace("vectors=9", "vectors=7"))
+    given = Program.parse(TERM.replace("vectors=9", "vectors=7"))
+    batch = Batch.pack([full, given])
+    child, happened = transplant(batch, [0, 1], [1, 1], keys(6, "t", [0, 1]))
+    assert not happened[0]
+    assert child[0] == full
+    least = grown_programs(CARTPOLE, 0, keys(6, "least", [0, 1]))
+    child, happened = transplant(least, [0], [1], keys(6, "t", [0]))
+    assert (child[0], happened.tolist()) == (least[0], [False])
+
+
+def test_transplants_of_random_programs_are_valid() -> None:
+    batch = grown_chain(replace(QUADRUPED, scalars=40, vectors=40), 100, 7, rounds=1)
+    children, happened = transplant(batch, range(100), [*range(1, 100), 0], keys(7, "t", range(100)))
+    assert happened.sum() > 30
+    assert len(children.unpack()) == 100
+
+
+def test_what_a_cadf_returns_stays_where_it_is() -> None:
+    parents = random_batch(
+        QUADRUPED, 150, variation=Variation(initial_cadfs=3, cadf_length=(2, 6), op_weights={"call": 20.0})
+    )
+    children, applied = mutate(parents, range(150), keys(8, "c", range(150)), only("grow_term", growth_coefficient=0.0))
+    grew = 0
+    for child, number in zip(children.unpack(), applied.tolist(), strict=True):
+        for body in range(1, len(child.functions)) if number != NO_MUTATION else ():
+            grew += any(line.op.name == "scalar_scale" for line in child.lines(body)[-4:])
+    assert grew > 0
+
+
+def test_the_same_keys_give_the_same_children_on_any_number_of_threads() -> None:
+    parents = grown_chain(QUADRUPED, 64, 9)
+    everything = only(*GROWTH, "drop_term")
+    one, first = mutate(parents, range(64), keys(9, "c", range(64)), everything, threads=1)
+    many, second = mutate(parents, range(64), keys(9, "c", range(64)), everything, threads=3)
+    assert one == many
+    assert np.array_equal(first, second)
+    assert grown_programs(QUADRUPED, 3, keys(9, "g", range(64))) == grown_programs(
+        QUADRUPED, 3, keys(9, "g", range(64)), threads=3
+    )
+
+
+def test_tame_ops_are_finite_wherever_their_inputs_are() -> None:
+    """By the reference; and those that are not are named here."""
+    random = np.random.default_rng(10)
+    shapes = {"s": (), "v": (3,), "m": (3, 3)}
+    for op in OPS:
+        if op.is_call or op.draws or op.writes_part or not op.outputs or op.outputs == ("i",):
+            continue
+        always = True
+        for kind in ("normal", "zero", "large"):
+            scale = {"normal": 1.0, "zero": 0.0, "large": 800.0}[kind]
+            inputs = [
+                random.normal(size=shapes[k]) * scale if k in shapes else 1 if k in "id" else scale for k in op.inputs
+            ]
+            if op.name in ("vector_broadcast", "vector_zero"):
+                inputs.insert(0, 3)  # the reference asks for the length
+            with np.errstate(all="ignore"):
+                result = MEANING[op.name](*inputs)
+            always = always and bool(np.isfinite(result).all())
+        assert always >= op.is_tame, op.name
+        assert op.is_tame == (op.name not in WILD), op.name
+
+
+def test_growth_leaves_no_blank_that_a_program_would_read() -> None:
+    """Calls pass what a CADF compares and takes; only indices are left out."""
+    batch, applied = mutate(
+        grown_programs(QUADRUPED, 2, keys(11, "g", range(100))),
+        range(100),
+        keys(11, "c", range(100)),
+        only("grow_call"),
+    )
+    assert np.mean(applied != NO_MUTATION) > 0.9
+    for program in batch.unpack():
+        for line in program.lines():
+            if line.op.is_call:
+                assert NONE not in line.args[3:10]
+                assert line.args[10:] == (NONE, NONE)
+    assert same_bits(actions(batch), actions(batch))
