@@ -19,10 +19,23 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from arz import Batch, Memory, Program, Variation, crossover, effective, execute, execute_batch, mutate, random_programs
+from arz import (
+    Batch,
+    Memory,
+    MutationWeights,
+    Program,
+    Variation,
+    crossover,
+    effective,
+    execute,
+    execute_batch,
+    mutate,
+    random_programs,
+)
 from arz.native import core, load
 from arz.streams import keys
-from bench import baselines, cluster, environments, quadruped, search
+from arz.vary import MUTATIONS, grown_programs
+from bench import baselines, cluster, environments, grow, quadruped, search
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -228,6 +241,11 @@ def variation() -> None:
         )
         row(f"mutation, 20 instructions, {name}", f"{mutated * 1e3:.2f} us/child", None, "goal < 1 us")
         row(f"crossover, 20 instructions, {name}", f"{crossed * 1e3:.2f} us/child", None, "goal < 1 us")
+        grown = grown_programs(memory, 3, keys(0, "g", range(100)))
+        for mutation in ("grow_term", "drop_term"):
+            weights = MutationWeights(**{other: float(other == mutation) for other in MUTATIONS})
+            (spent,) = best_times(partial(mutate, grown, parents, drawn, Variation(weights=weights)))
+            row(f"{mutation}, programs of three terms, {name}", f"{spent * 1e3:.2f} us/child", None, "goal < 2 us")
 
 
 def main() -> None:
@@ -237,6 +255,7 @@ def main() -> None:
         print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
     parts = {
         "quadruped": quadruped.quadruped,
+        "grow": grow.grow,
         "baselines": baselines.baselines,
         "environments": environments.environments,
         "cluster": cluster.cluster,

@@ -46,7 +46,7 @@ def environment(name: str, title: str, *options: str) -> Experiment:
 
 EXPERIMENTS = {
     "cartpole": Experiment("Cataclysmic Cartpole", ("cartpole",), 10, 1000),
-    "quadruped": Experiment("Laikago leg-breaking", ("quadruped",), 10),
+    "quadruped": Experiment("Laikago leg-breaking", ("quadruped", "--budget", "200M steps"), 10),
     "pendulum": environment("Pendulum-v1", "Pendulum"),
     "acrobot": environment("Acrobot-v1", "Acrobot"),
     "mountain-car": environment("MountainCarContinuous-v0", "MountainCarContinuous"),

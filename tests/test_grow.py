@@ -218,6 +218,13 @@ def test_a_stuck_island_begins_anew() -> None:
     assert made.counters.champion_score > -5.0
 
 
+def test_a_life_that_does_not_get_beyond_its_first_stages_ends() -> None:
+    made = advance(growing(walks_at=0.5, patience=10), 25)
+    assert made.counters.restarts == 2
+    assert made.races[0].stage == EASY
+    assert advance(growing(walks_at=0.5), 25).counters.restarts == 0
+
+
 def test_another_seed_another_search() -> None:
     one, other = advance(growing(1), 3), advance(growing(2), 3)
     assert one.population is not None
@@ -274,6 +281,7 @@ def test_odd_checkpoints_are_refused() -> None:
         ("racers", (0, 2), 256.0),
         ("racers", (0, 1), 0.5),
         ("races", (0, 3), 3.0),
+        ("races", (0, 4), 0.5),
         ("structures", (0, 0), -1.0),
         ("clouds", (0, 0), np.nan),
     ):
@@ -282,7 +290,7 @@ def test_odd_checkpoints_are_refused() -> None:
     with pytest.raises(ValueError, match="missing"):
         made.restore_extras({name: array for name, array in extras.items() if name != "races"})
     with pytest.raises(ValueError, match="another size"):
-        made.restore_extras({**extras, "races": np.zeros((2, 5))})
+        made.restore_extras({**extras, "races": np.zeros((2, 7))})
     with pytest.raises(ValueError, match="another size"):
         made.restore_extras({**extras, "clouds": extras["clouds"][:6]})
     empty = {**extras, "racers": extras["racers"][:0], "clouds": extras["clouds"][:0]}

@@ -374,8 +374,13 @@ class Evolution(ABC, Generic[G]):
         patience = self.settings.restart_after
         for k, life in enumerate(self.lives):
             if patience and self._clock - life.improved_at >= patience:
-                self.lives[k] = Life(self.settings.islands + self.counters.restarts, is_warm=life.is_warm)
-                self.counters.restarts += 1
+                self._end_life(k)
+
+    def _end_life(self, island: int) -> None:
+        """A new life begins on an island with the next batch."""
+        number = self.settings.islands + self.counters.restarts
+        self.lives[island] = Life(number, is_warm=self.lives[island].is_warm)
+        self.counters.restarts += 1
 
 
 def _is_score(objectives: NDArray[np.float64]) -> NDArray[np.bool_]:

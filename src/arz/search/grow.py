@@ -85,6 +85,8 @@ class GrowSettings(SharedSettings):
     """...whose episodes have so many steps; 0 for no such stage..."""
     survives_at: float = 0.45
     """...and which ends when this share of them lasts to the end."""
+    patience: int = 0
+    """A life that is not beyond its first two stages after so many generations ends; 0 waits for ever."""
     parsimony: float = 0.0
     """Of structures whose worth differs by less than this share the shorter one counts as better."""
 
@@ -106,6 +108,7 @@ class GrowSettings(SharedSettings):
         "survivors": (10_000, "each of them is tuned"),
         "rung": (MOST, "more take days"),
         "short_steps": (MOST, "no episode has more"),
+        "patience": (MOST, "more take days"),
     }
 
     def __post_init__(self) -> None:
@@ -155,6 +158,8 @@ class Race:
     """Of this rung."""
     rounds: int = 0
     stage: int = WHOLE
+    age: int = 0
+    """In generations."""
     lasted: float = 0.0
     """The share of episodes that the best racer survived of late."""
     middle: float = -math.inf
@@ -211,7 +216,7 @@ class Grow(Evolution[G]):
             mine = slice(k * settings.samples, (k + 1) * settings.samples)
             self._follow(racer, worth[mine], draws[k], self.races[int(places[k]) // settings.population])
         for island, race in enumerate(self.races):
-            race.generation += 1
+            race.generation, race.age = race.generation + 1, race.age + 1
             here = np.flatnonzero(places // settings.population == island)
             self._watch(race, here, objectives[:, 0].reshape(len(places), -1), lasted.reshape(len(places), -1))
             if race.generation >= self._length(race):
@@ -434,7 +439,10 @@ class Grow(Evolution[G]):
 
     def _end_lives(self) -> None:
         super()._end_lives()
-        size = self.settings.population
+        size, patience = self.settings.population, self.settings.patience
+        for island, race in enumerate(self.races):
+            if patience and race.stage != WHOLE and race.age >= patience and self.lives[island].is_begun:
+                self._end_life(island)
         for island, life in enumerate(self.lives):
             if not life.is_begun:
                 self.racers[island * size : (island + 1) * size] = [None] * size
@@ -471,11 +479,11 @@ class Grow(Evolution[G]):
         cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
         facts, clouds, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
         numbers = self.problem.numbers(self.population).shape[1]
-        if (facts.shape[1:], races.shape, structures.shape) != ((4 + cases,), (islands, 6), (1, 1)):
+        if (facts.shape[1:], races.shape, structures.shape) != ((4 + cases,), (islands, 7), (1, 1)):
             raise ValueError("the racers have another size")
         if len(facts) and clouds.shape != (6 * len(facts), numbers):
             raise ValueError("the clouds have another size")
-        whole = np.concatenate([facts[:, :4].ravel(), races[:, :4].ravel(), structures.ravel()])
+        whole = np.concatenate([facts[:, :4].ravel(), races[:, :5].ravel(), structures.ravel()])
         if not np.all((whole >= 0) & (whole < 2**53) & (whole % 1 == 0)) or np.any(facts[:, 2] > 255):
             raise ValueError("the racers are odd")
         places = facts[:, 0].astype(np.int64)
@@ -488,5 +496,5 @@ class Grow(Evolution[G]):
         for k, (place, counted, made_by, is_new, *worth) in enumerate(facts.tolist()):
             cloud = Cloud.of_rows(clouds[6 * k : 6 * k + 6])
             self.racers[int(place)] = Racer(cloud, np.array(worth), int(counted), int(made_by), bool(is_new))
-        self.races = [Race(int(a), int(b), int(c), int(d), e, f) for a, b, c, d, e, f in races.tolist()]
+        self.races = [Race(*map(int, row[:5]), *row[5:]) for row in races.tolist()]
         self.structures = int(structures[0, 0])
