@@ -17,7 +17,7 @@ extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-evolve: build ## Evolve a controller for Cataclysmic Cartpole, test it and draw what came out (minutes)
+evolve: build ## Evolve a controller for Cataclysmic Cartpole, test it and draw what came out (a minute)
 	$(BIN)/arz evolve cartpole
 
 build: $(VENV)/.built ## Create .venv, install arz there and compile the native core

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import arz
+from arz.analysis import figures
 from arz.evaluate import TEST_SEED
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.quadruped import LEGS, Quadruped
@@ -44,9 +45,30 @@ def environment(name: str, title: str, *options: str) -> Experiment:
     return Experiment(title, ("--env", name, *options), 5)
 
 
+FEW = ("--budget", "300M steps")
+"""What networks had in results/baselines."""
+
+PARTS = {
+    "as it is": (),
+    "stateless": ("--no-stateful",),
+    "no line reads its own destination": ("--growth-memory", "0"),
+    "ops drawn evenly": ("--op-weights", "{}"),
+    "nobody drops out": ("--rung", "100000"),
+    "one structure at a time": ("--population", "1", "--survivors", "1", "--children", "0"),
+    "no growth after the first race": ("--children", "0"),
+    "no transplants": ("--transplants", "0"),
+    "sudden changes only": ("--change", "sudden"),
+    "continuous changes only": ("--change", "continuous"),
+}
+"""What is switched off in turn, on cartpole."""
+
 EXPERIMENTS = {
     "cartpole": Experiment("Cataclysmic Cartpole", ("cartpole",), 10, 1000),
     "quadruped": Experiment("Laikago leg-breaking", ("quadruped", "--budget", "200M steps"), 10),
+    **{
+        f"cartpole-300m-{number}": Experiment(f"Cataclysmic Cartpole: {name}", ("cartpole", *FEW, *options), 10)
+        for number, (name, options) in enumerate(PARTS.items())
+    },
     "pendulum": environment("Pendulum-v1", "Pendulum"),
     "acrobot": environment("Acrobot-v1", "Acrobot"),
     "mountain-car": environment("MountainCarContinuous-v0", "MountainCarContinuous"),
@@ -133,8 +155,8 @@ def table_of(name: str) -> str:
     if name == "cartpole":
         columns = {test.replace("continuous", "cont."): test for test in found[0]["tests"]}
         cells = [[f"{row['tests'][test][0]:.0f}" for test in columns.values()] for row in found]
-        worst = [f"{min(mean for mean, _ in row['tests'].values()):.1f}" for row in found]
-        columns, cells = {"worst": "", **columns}, [[low, *rest] for low, rest in zip(worst, cells, strict=True)]
+        columns = {"worst": "", **columns}
+        cells = [[f"{worst(row):.1f}", *rest] for row, rest in zip(found, cells, strict=True)]
     elif name == "quadruped":
         columns = {"mean of legs": "", **{leg: leg for leg in ("none", *LEGS)}, "MuJoCo: mean of legs": ""}
         cells = []
@@ -160,9 +182,86 @@ def table_of(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def worst(row: dict[str, Any]) -> float:
+    """The least of the mean returns in all tests."""
+    return float(min(mean for mean, _ in row["tests"].values()))
+
+
+def parts() -> str:
+    """What each part is worth on cartpole: the least of the ten tests, over ten seeds; also in docs/search.md."""
+    lines = [
+        "| changed | 980 or more in all ten tests | the worst test: median (range) | all tests: mean | lines |",
+        "|---|---|---|---|---|",
+    ]
+    for number, name in enumerate(PARTS):
+        found = rows(f"cartpole-300m-{number}")
+        if found:
+            low = [worst(row) for row in found]
+            mean = np.mean([mean for row in found for mean, _ in row["tests"].values()])
+            told = f"{np.median(low):.0f} ({min(low):.0f} to {max(low):.0f})"
+            size = f"{np.median([row['lines'] for row in found]):.0f}"
+            lines.append(f"| {name} | {sum(x >= 980 for x in low)} of {len(low)} | {told} | {mean:.0f} | {size} |")
+    return "\n".join(lines) + "\n"
+
+
+def over_legs(row: dict[str, Any]) -> float:
+    """The mean return over the four legs."""
+    return float(np.mean([row["tests"][f"batched {leg}"][0] for leg in LEGS]))
+
+
+def summary() -> str:
+    """All runs in a few lines: the table in README."""
+    lines = [
+        "| from scratch | runs | median (range) | lines | steps | time | command, for seeds from 1 on |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, what, score in (
+        ("cartpole", "cartpole, the worst of ten tests", worst),
+        ("cartpole-300m-0", "the same, after 300 million steps", worst),
+        ("quadruped", "quadruped, mean over the legs", over_legs),
+    ):
+        found = rows(name)
+        if not found:
+            continue
+        scores = [score(row) for row in found]
+        told = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
+        size, seconds, steps = (np.median([row[key] for row in found]) for key in ("lines", "seconds", "steps"))
+        command = " ".join(
+            ["arz evolve", *(f"'{word}'" if " " in word else word for word in EXPERIMENTS[name].arguments)]
+        )
+        about = [
+            what,
+            len(found),
+            told,
+            f"{size:.0f}",
+            f"{steps / 1e6:.0f}M",
+            f"{seconds:.0f} s",
+            f"`{command} --seed N`",
+        ]
+        lines.append("| " + " | ".join(map(str, about)) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def page() -> str:
     """What results/grow/tables.md says."""
-    return "\n".join(table_of(name) for name in EXPERIMENTS if rows(name))
+    whole = [name for name in EXPERIMENTS if rows(name) and "-300m-" not in name]
+    told = f"## What each part is worth: cartpole, 300 million steps\n\n{parts()}"
+    return "\n".join([*(table_of(name) for name in whole), told])
+
+
+def draw() -> None:
+    """The champion of each run against the steps that were spent."""
+    figure = figures.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
+    shown = [("cartpole", figures.BLUE, 1000.0), ("quadruped", figures.ORANGE, None)]
+    for panel, (name, colour, highest) in zip(figure.subplots(1, 2), shown, strict=True):
+        for row in rows(name):
+            panel.plot(np.array(row["curve"]["steps"]) / 1e6, row["curve"]["champion_score"], color=colour, lw=1.2)
+        panel.set_xscale("log")
+        panel.set_ylim(0, highest)
+        panel.set_xlabel("million steps of the task")
+        panel.set_title(f"{EXPERIMENTS[name].title}, {len(rows(name))} seeds")
+        figures.plain(panel)
+    figures.save(figure, KEPT / "runs.png")
 
 
 if __name__ == "__main__":
@@ -170,5 +269,6 @@ if __name__ == "__main__":
         run(sys.argv[2:])
     elif sys.argv[1:] == ["table"]:
         (KEPT / "tables.md").write_text(page())
+        draw()
     else:
         sys.exit(__doc__)

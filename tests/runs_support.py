@@ -31,8 +31,23 @@ def small(budget: str = "6000", **changes: Any) -> Config:
     return arz.preset("cartpole-regularized", **{**SMALL, "budget": budget, **changes})
 
 
-def small_options(budget: str = "6000") -> list[str]:
-    fields = {**SMALL, "budget": budget}
+GROWING: dict[str, Any] = {
+    "population": 6,
+    "samples": 6,
+    "rung": 3,
+    "children": 3,
+    "episodes": 4,
+    "select_every": 150,
+    "selection_episodes": 8,
+    "restart_after": 4000,
+    "steps": 200,
+    "lineage": 500,
+}
+"""A small search that grows and tunes."""
+
+
+def small_options(budget: str = "6000", fields: dict[str, Any] = SMALL) -> list[str]:
+    fields = {**fields, "budget": budget}
     return [word for name, value in fields.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 

@@ -508,3 +508,23 @@ def test_keys_may_lie_on_both_sides_of_2_to_the_63() -> None:
     with pytest.raises(ValueError, match="whole numbers"):
         evaluate(program, Cartpole(), [1.5, 2])  # type: ignore[list-item]
     assert evaluate(program, Cartpole(), []).mean.tolist() == [0.0]
+
+
+def test_both_kinds_of_changes_are_told_by_the_last_bit_of_the_key() -> None:
+    """Odd episodes are those of continuous changes, bit for bit; even ones are sudden."""
+    episodes, both = fresh_episodes(40), Cartpole("both")
+    found = evaluate(assorted(MEMORIES[0]), both, episodes)
+    is_odd = (episodes & np.uint64(1)).astype(bool)
+    assert 5 < is_odd.sum() < 35
+    for change, which in (("continuous", is_odd), ("sudden", ~is_odd)):
+        alone = evaluate(assorted(MEMORIES[0]), Cartpole(change), episodes[which])
+        assert same_bits(found.returns[:, which], alone.returns)
+    assert np.array_equal(both.cases(episodes), is_odd)
+    assert both.case_names == ("sudden", "continuous")
+    spread = both.spread(episodes)
+    assert both.cases(spread).tolist() == [0, 1] * 20
+    assert np.array_equal(Cartpole("sudden").spread(episodes), episodes)
+    assert Cartpole("sudden").cases(episodes).tolist() == [0] * 40
+    means = {("sudden", "all"): 900.0, ("continuous", "all"): 800.0}
+    assert both.test_score(means) == 850.0
+    assert both.test_score({("sudden", "all"): 900.0}) is None

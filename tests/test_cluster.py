@@ -48,7 +48,7 @@ from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
 from arz.tasks.task import Evaluation, Task
 from arz.vary import Variation, random_programs
-from tests.runs_support import content, small_options
+from tests.runs_support import GROWING, content, small_options
 from tests.runs_support import small as small_cartpole
 from tests.support import examples, programs, same_bits
 from tests.test_quadruped_runs import small as small_quadruped
@@ -263,11 +263,12 @@ def test_nothing_is_lost_with_workers() -> None:
 
 
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("kind", ["cartpole", "quadruped", "ars"])
+@pytest.mark.parametrize("kind", ["cartpole", "quadruped", "grow", "ars"])
 def test_a_run_with_such_workers_is_the_run_of_one_thread(kind: str, tmp_path: Path) -> None:
     config = {
         "cartpole": small_cartpole("2000"),
         "quadruped": small_quadruped("700"),
+        "grow": arz.preset("cartpole", **GROWING, budget="1500"),
         "ars": arz.preset("ars-cartpole", budget="400", steps=100, population=21, top=5, select_every=63),
     }[kind]
     arz.evolve(config, folder=tmp_path / "local", threads=1).close()

@@ -166,3 +166,15 @@ def test_any_value_of_any_field_is_taken_or_refused_with_a_sentence(name: str) -
             with contextlib.suppress(ValueError):
                 changed = arz.preset("cartpole-regularized", **{name: value})
                 assert config.parse(config.render(changed)) == changed, (name, value)
+
+
+def test_what_is_unusual_is_said_and_nothing_else() -> None:
+    """So that a new field changes nothing about configurations of before."""
+    usual = config.unusual(Config())
+    assert {name for name in usual if name.endswith(".kind")} == {"task.kind", "policy.kind", "search.kind"}
+    changed = arz.preset("cartpole-regularized", population=177, x_limit=1.0)
+    said = config.unusual(changed)
+    assert said["search.population"] == "177"
+    assert said["task.x_limit"] == "1.0"
+    assert "variation.growth_length" not in said
+    assert config.unusual(arz.preset("cartpole-regularized", population=177, x_limit=1.0, growth_length=9)) != said

@@ -319,3 +319,20 @@ def test_a_program_of_another_task_is_refused() -> None:
     with pytest.raises(ValueError, match="37 observations and 12 actions, the policies have 4 and 1"):
         evaluate(random_programs(Memory(4, 1, 4, 4), keys(1, "x", np.arange(2))), TASK, fresh_episodes(1))
     assert core.LAIKAGO["max_torque"] == 50
+
+
+def test_legs_break_before_the_step_that_is_said() -> None:
+    episodes = fresh_episodes(400)
+    early, usual = Quadruped(break_before=200), Quadruped()
+    steps = early.breaks(episodes)[:, 1]
+    assert steps.max() < 200
+    assert steps.min() < 10
+    assert np.array_equal(early.breaks(episodes)[:, 0], usual.breaks(episodes)[:, 0])
+    assert usual.shorter(500).breaks(episodes)[:, 1].max() > 450
+    assert usual.shorter(500, is_early=True) == Quadruped(steps=500, break_before=250)
+    assert early.easier().break_before == 0
+    assert np.array_equal(usual.cases(episodes), usual.breaks(episodes)[:, 0])
+    assert Quadruped(leg="FR").cases(episodes).tolist() == [0] * 400
+    for wrong in (-1, 1001, True, 1.5):
+        with pytest.raises(ValueError, match="break_before must be a step up to 1000, or 0 for any"):
+            Quadruped(break_before=wrong)  # type: ignore[arg-type]

@@ -46,6 +46,24 @@ def test_the_tables_of_the_quadruped_follow_from_the_data() -> None:
     assert module.summary() in (ROOT / "README.md").read_text()
 
 
+def test_the_tables_of_grow_and_tune_follow_from_the_data() -> None:
+    module = script("grow")
+    assert (ROOT / "results" / "grow" / "tables.md").read_text() == module.page()
+    assert module.summary() in (ROOT / "README.md").read_text()
+    assert module.parts() in (ROOT / "docs" / "search.md").read_text()
+    for name in ("cartpole", "quadruped", "cartpole-300m-0"):
+        seeds = sorted(row["seed"] for row in module.rows(name))
+        assert seeds == list(range(1, len(seeds) + 1))  # all of them, from the first on
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_champions_that_grew_score_what_the_data_says(seed: int) -> None:
+    (row,) = [row for row in script("grow").rows("cartpole") if row["seed"] == seed]
+    program = arz.Program.load(ROOT / "results" / "grow" / "champions" / f"cartpole-{seed}.arz")
+    for found in arz.assess(program, arz.Cartpole(), episodes=1000, change="sudden"):
+        assert found.mean == pytest.approx(row["tests"][f"sudden {found.task}"][0], abs=0.1)
+
+
 def test_champions_of_the_quadruped_score_what_the_data_says() -> None:
     module = script("quadruped")
     for row in module.rows():

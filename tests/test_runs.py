@@ -16,6 +16,7 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from arz.runs.store import TABLES, Store
 from arz.search.evolution import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs
-from tests.runs_support import ARZ, content, small, small_options
+from tests.runs_support import ARZ, GROWING, SMALL, content, small, small_options
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +139,14 @@ def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest
 # ---- killed at any moment ----
 
 
-def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2) -> None:
+SEARCHES: dict[str, dict[str, Any]] = {"cartpole-regularized": SMALL, "cartpole": GROWING}
+
+
+def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2, preset: str = "cartpole-regularized") -> None:
     """Evolves without end in another process, which is killed again and again."""
     for delay in delays:
-        start = ["resume", str(folder)] if folder.exists() else ["evolve", "cartpole-regularized", *small_options("1G")]
+        start = ["evolve", preset, *small_options("1G", SEARCHES[preset])]
+        start = ["resume", str(folder)] if folder.exists() else start
         start += [] if folder.exists() else ["--output", str(folder)]
         extra = ["--quiet", "--no-test", "--save-every", "0.05", "--threads", str(threads)]
         process = subprocess.Popen([ARZ, *start, *extra], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -151,13 +156,13 @@ def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2) -> None
         process.communicate()
 
 
-def check_kills(tmp_path: Path, count: int, seed: int) -> None:
+def check_kills(tmp_path: Path, count: int, seed: int, preset: str) -> None:
     draw = random.Random(seed)
-    evolve_and_kill(tmp_path / "killed", [draw.uniform(0.4, 1.6) for _ in range(count)])
+    evolve_and_kill(tmp_path / "killed", [draw.uniform(0.4, 1.6) for _ in range(count)], preset=preset)
     done, delay = 0, 2.5
     while not done:  # on a busy machine it takes its time
         assert delay < 60
-        evolve_and_kill(tmp_path / "killed", [delay])
+        evolve_and_kill(tmp_path / "killed", [delay], preset=preset)
         delay *= 2
         if is_run(tmp_path / "killed"):
             with Run.open(tmp_path / "killed") as run:
@@ -165,7 +170,7 @@ def check_kills(tmp_path: Path, count: int, seed: int) -> None:
     budget = str(done + 3000)
     with (
         arz.resume(tmp_path / "killed", budget=budget, threads=2),
-        arz.evolve(small(budget), folder=tmp_path / "whole", threads=1),
+        arz.evolve(arz.preset(preset, **SEARCHES[preset], budget=budget), folder=tmp_path / "whole", threads=1),
     ):
         pass
     expected, found = content(tmp_path / "whole"), content(tmp_path / "killed")
@@ -173,14 +178,16 @@ def check_kills(tmp_path: Path, count: int, seed: int) -> None:
         assert found[table] == expected[table], table
 
 
-def test_kill_9_and_resume_change_nothing(tmp_path: Path) -> None:
-    check_kills(tmp_path, 4, seed=1)
+@pytest.mark.parametrize("preset", SEARCHES)
+def test_kill_9_and_resume_change_nothing(preset: str, tmp_path: Path) -> None:
+    check_kills(tmp_path, 4, seed=1, preset=preset)
 
 
 @pytest.mark.soak
 @pytest.mark.skipif(not os.environ.get("ARZ_SOAK"), reason="takes minutes: make soak")
-def test_kill_9_at_thirty_moments_changes_nothing(tmp_path: Path) -> None:
-    check_kills(tmp_path, 30, seed=100)
+@pytest.mark.parametrize("preset", SEARCHES)
+def test_kill_9_at_thirty_moments_changes_nothing(preset: str, tmp_path: Path) -> None:
+    check_kills(tmp_path, 30, seed=100, preset=preset)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -27,7 +27,16 @@ from arz.tasks.foreign import allow_files
 from arz.tasks.quadruped import Quadruped
 from arz.tasks.registration import register
 from arz.tokens import ParseError
-from arz.vary import MutationWeights, Variation, crossover, mutate, operator, random_programs
+from arz.vary import (
+    MutationWeights,
+    Variation,
+    crossover,
+    grown_programs,
+    mutate,
+    operator,
+    random_programs,
+    transplant,
+)
 
 __version__ = version("arz")
 register()
@@ -68,6 +77,7 @@ __all__ = [
     "execute",
     "execute_batch",
     "fresh_episodes",
+    "grown_programs",
     "mutate",
     "operator",
     "preset",
@@ -76,4 +86,5 @@ __all__ = [
     "record",
     "resume",
     "trace",
+    "transplant",
 ]

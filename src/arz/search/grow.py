@@ -295,7 +295,7 @@ class Grow(Evolution[G]):
             race.stage = WHOLE
 
     def _end_easy(self, race: Race, places: Places) -> Places:
-        """Those who go on to the next stage, if one of them is good enough for it: who is half as good."""
+        """Those who go on to the next stage, if one is good enough for it: all who are."""
         settings = self.settings
         if race.stage != EASY or race.middle < settings.walks_at:
             return places
