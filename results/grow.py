@@ -8,6 +8,7 @@ run (results/grow/runs.jsonl) and the champions as .arz files. All seeds are rep
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -115,7 +116,7 @@ def note(name: str, seed: int) -> dict[str, Any]:
     return {
         "experiment": name,
         "seed": seed,
-        "command": " ".join(command),
+        "command": shlex.join(command),
         "arz": facts["arz"],
         "evaluations": counters.evaluations,
         "steps": counters.steps,
@@ -171,7 +172,7 @@ def table_of(name: str) -> str:
     lines = [
         f"## {EXPERIMENTS[name].title}",
         "",
-        f"`{' '.join(command_of(name, 1)).replace('--seed 1 ', '--seed N ').replace(f'{name}-1', f'{name}-N')}`",
+        f"`{shlex.join(command_of(name, 1)).replace('--seed 1 ', '--seed N ').replace(f'{name}-1', f'{name}-N')}`",
         "",
         "| seed | " + " | ".join(columns) + " | lines | parameters | FLOPs | time | steps |",
         "|---" * (len(columns) + 6) + "|",
@@ -226,9 +227,7 @@ def summary() -> str:
         scores = [score(row) for row in found]
         told = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
         size, seconds, steps = (np.median([row[key] for row in found]) for key in ("lines", "seconds", "steps"))
-        command = " ".join(
-            ["arz evolve", *(f"'{word}'" if " " in word else word for word in EXPERIMENTS[name].arguments)]
-        )
+        command = f"{shlex.join(['arz', 'evolve', *EXPERIMENTS[name].arguments])} --seed N"
         about = [
             what,
             len(found),
@@ -236,7 +235,7 @@ def summary() -> str:
             f"{size:.0f}",
             f"{steps / 1e6:.0f}M",
             f"{seconds:.0f} s",
-            f"`{command} --seed N`",
+            f"`{command}`",
         ]
         lines.append("| " + " | ".join(map(str, about)) + " |")
     return "\n".join(lines) + "\n"
@@ -259,7 +258,7 @@ def draw() -> None:
         panel.set_xscale("log")
         panel.set_ylim(0, highest)
         panel.set_xlabel("million steps of the task")
-        panel.set_title(f"{EXPERIMENTS[name].title}, {len(rows(name))} seeds")
+        panel.set_title(f"{EXPERIMENTS[name].title}, seeds 1 to {len(rows(name))}")
         figures.plain(panel)
     figures.save(figure, KEPT / "runs.png")
 

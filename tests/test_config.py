@@ -178,3 +178,9 @@ def test_what_is_unusual_is_said_and_nothing_else() -> None:
     assert said["task.x_limit"] == "1.0"
     assert "variation.growth_length" not in said
     assert config.unusual(arz.preset("cartpole-regularized", population=177, x_limit=1.0, growth_length=9)) != said
+
+
+@pytest.mark.parametrize("kind", ["tuning", "grow"])
+def test_networks_neither_grow_nor_are_tuned(kind: str) -> None:
+    with pytest.raises(ValueError, match=f"{kind} is for programs; networks are trained by ars"):
+        config.parse(f'[policy]\nkind = "mlp"\n[search]\nkind = "{kind}"\n')

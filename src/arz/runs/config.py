@@ -202,8 +202,8 @@ class Config:
             raise ValueError(f"{kind} trains networks: the kind of the policy must be mlp or lstm")
         if not isinstance(self.policy, Programs) and isinstance(self.task, AnyEnvironment):
             raise ValueError("networks are for cartpole and quadruped; in other environments, evolve programs")
-        if not isinstance(self.policy, Programs) and isinstance(self.search, TuningSettings):
-            raise ValueError("tuning is for programs; networks are trained by ars")
+        if not isinstance(self.policy, Programs) and isinstance(self.search, TuningSettings | GrowSettings):
+            raise ValueError(f"{kind_of(self, 'search')} is for programs; networks are trained by ars")
 
     @property
     def architecture(self) -> Architecture | None:
