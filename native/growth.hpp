@@ -22,8 +22,8 @@ bool grow_call(Genome& genome, int function, Stream& stream, const Sampler& samp
 // Leaves out a term: of two, drawn at random, the one with the smaller coefficients.
 bool drop_term(Genome& genome, int function, Stream& stream, const Sampler& sampler);
 
-// `child` becomes `first` with one term of `second` and all that it is computed from, numbers too, in free registers;
-// returns whether there was such a term and room for it. If not, `child` is `first`.
+// `child` becomes `first` with one term of `second` for the action, and all that it is computed from, numbers too, in
+// free registers; returns whether there was such a term and room for it. If not, `child` is `first`.
 bool transplant(const ProgramView& first, const ProgramView& second, Stream& stream, Genome& child);
 
 }  // namespace arz

@@ -212,6 +212,18 @@ def test_new_episodes_in_each_generation() -> None:
     assert len(set(problem.asked)) == 1
 
 
+def test_those_that_dropped_out_do_not_count_any_more() -> None:
+    made = growing()
+    metrics = None
+    for _ in range(6):
+        _, found = made.advance()
+        metrics = found or metrics
+    assert metrics is not None
+    living = [made.fitness[place] for place, racer in enumerate(made.racers) if racer is not None]
+    assert metrics.best_fitness == max(living)
+    assert metrics.mean_fitness == pytest.approx(np.mean(living))
+
+
 def test_a_stuck_island_begins_anew() -> None:
     made = advance(growing(restart_after=300, islands=2, restart_improvement=100.0), 60)
     assert made.counters.restarts > 1
@@ -282,6 +294,10 @@ def test_odd_checkpoints_are_refused() -> None:
         ("racers", (0, 1), 0.5),
         ("races", (0, 3), 3.0),
         ("races", (0, 4), 0.5),
+        ("races", (0, 5), 1.5),
+        ("races", (0, 6), np.nan),
+        ("racers", (0, 3), 2.0),
+        ("racers", (0, 4), np.nan),
         ("structures", (0, 0), -1.0),
         ("clouds", (0, 0), np.nan),
     ):

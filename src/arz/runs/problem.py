@@ -99,6 +99,7 @@ class ProgramProblem:
 
     def with_numbers(self, genomes: Batch, numbers: NDArray[np.float64]) -> Batch:
         """The same code with other start values: of each program, or of one with each row."""
+        assert len(genomes) in (1, len(numbers))
         copies = genomes if len(genomes) == len(numbers) else genomes.take(np.zeros(len(numbers), np.int64))
         code = copies.core.arrays()[:3]
         return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(numbers)))
@@ -162,7 +163,7 @@ class ProgramProblem:
 
     @property
     def transplanted_by(self) -> int:
-        """There is no mutation of that name: it takes two parents."""
+        """A number that no mutation has: a transplant takes two parents."""
         return TRANSPLANTED
 
     def grown(self, keys: Keys, most: int) -> Batch:

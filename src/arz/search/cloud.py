@@ -26,7 +26,7 @@ MOST_GROWTH = 0.5
 
 @dataclass
 class Cloud:
-    """Where the samples of an island come from."""
+    """Where samples come from."""
 
     centre: Floats
     units: Floats

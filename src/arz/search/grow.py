@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from arz.search.cloud import HUGE, Cloud, check_spreads
 from arz.search.draws import normal_rows
 from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
-from arz.search.problem import G, GrowingProblem
+from arz.search.problem import UNTRIED, G, GrowingProblem
 from arz.streams import Stream, key, keys
 
 Floats = NDArray[np.float64]
@@ -347,39 +347,45 @@ class Grow(Evolution[G]):
         places = np.array([first + k for k in range(settings.population) if self.racers[first + k] is not None])
         keep = max(min(settings.survivors, len(places)), (len(places) + 1) // 2)
         kept = self._end_easy(race, self._best(island, places, keep))
-        for place in set(places.tolist()) - set(kept.tolist()):
-            self.racers[place] = None
+        self._drop(sorted(set(places.tolist()) - set(kept.tolist())))
         for racer in self._racing(kept):
             racer.worth, racer.counted = np.zeros_like(racer.worth), 0
         race.rung, race.generation, race.middle = race.rung + 1, 0, -math.inf
         if len(kept) <= settings.survivors:
             self._begin_round(island, kept)
 
+    def _drop(self, places: list[int]) -> None:
+        """Empties places: nobody lives there, and what they scored does not count any more."""
+        for place in places:
+            self.racers[place] = None
+        self.objectives[places] = UNTRIED
+
     def _best(self, island: int, places: Places, keep: int) -> Places:
         """Who stays, best first: the best over all cases, then by epsilon-lexicase."""
         worth = np.stack([racer.mean for racer in self._racing(places)])
         total = np.add.reduce(worth, axis=1)
-        lengths = self._lengths(places)
-        near = total.max() - self.settings.parsimony * np.abs(total.max())
-        leaders = np.flatnonzero(total >= near)
-        best = int(leaders[np.lexsort((-total[leaders], lengths[leaders]))[0]]) if self.settings.parsimony else -1
-        chosen = [best if best >= 0 else int(np.argmax(total))]
+        chosen, is_left = [self._leader(places, total)], np.ones(len(places), bool)
         race = self.races[island]
         stream = Stream(key(self.seed, f"cases {self.lives[island].number} {race.rounds}", race.rung))
         while len(chosen) < keep:
-            left = np.array([k for k in range(len(places)) if k not in chosen])
+            is_left[chosen[-1]] = False
+            left = np.flatnonzero(is_left)
             cases = list(range(worth.shape[1])) if race.stage != EASY else []
             while cases and len(left) > 1:
                 values = worth[left, cases.pop(stream.below(len(cases)))]
-                middle = np.median(values)
-                margin = float(np.median(np.abs(values - middle)))
+                margin = float(np.median(np.abs(values - np.median(values))))
                 left = left[values >= values.max() - margin]
             chosen.append(int(left[np.argmax(total[left])]))
         return np.asarray(places[np.array(chosen)])
 
-    def _lengths(self, places: Places) -> NDArray[np.int64]:
+    def _leader(self, places: Places, total: Floats) -> int:
+        """The best over all cases; of those that are nearly as good, the shortest."""
+        if not self.settings.parsimony:
+            return int(np.argmax(total))
         assert self.population is not None
-        return self.problem.lengths(self.population.take(places))
+        leaders = np.flatnonzero(total >= total.max() - self.settings.parsimony * np.abs(total.max()))
+        lengths = self.problem.lengths(self.population.take(places[leaders]))
+        return int(leaders[np.lexsort((-total[leaders], lengths))[0]])
 
     def _begin_round(self, island: int, kept: Places) -> None:
         """Children of the survivors join the race."""
@@ -445,7 +451,7 @@ class Grow(Evolution[G]):
                 self._end_life(island)
         for island, life in enumerate(self.lives):
             if not life.is_begun:
-                self.racers[island * size : (island + 1) * size] = [None] * size
+                self._drop(list(range(island * size, (island + 1) * size)))
 
     # ---- checkpoints ----
 
@@ -486,6 +492,14 @@ class Grow(Evolution[G]):
         whole = np.concatenate([facts[:, :4].ravel(), races[:, :5].ravel(), structures.ravel()])
         if not np.all((whole >= 0) & (whole < 2**53) & (whole % 1 == 0)) or np.any(facts[:, 2] > 255):
             raise ValueError("the racers are odd")
+        if (
+            not np.isfinite(facts).all()
+            or np.any(facts[:, 3] > 1)
+            or not np.all((races[:, 5] >= 0) & (races[:, 5] <= 1))
+        ):
+            raise ValueError("the racers are odd")
+        if np.isnan(races).any():
+            raise ValueError("the races are odd")
         places = facts[:, 0].astype(np.int64)
         if len(np.unique(places)) != len(places) or np.any(places >= slots) or not np.all(races[:, 3] <= WHOLE):
             raise ValueError("the racers are odd")
