@@ -27,11 +27,6 @@ Instruction line(Op op, std::initializer_list<int> args) {
   return x;
 }
 
-RegisterSet both(RegisterSet a, const RegisterSet& b) {
-  for (int kind = 0; kind < kKinds; ++kind) a.bits[kind] |= b.bits[kind];
-  return a;
-}
-
 // Calls `visit(kind, number, is_output)` for each register that an instruction names.
 template <class Visit>
 void each_register(const Instruction& x, Visit visit) {
@@ -121,12 +116,12 @@ class Growth {
     target_.line += stream_.below(static_cast<std::uint32_t>(last - target_.line + 1));
     // What was computed is near the target; the last action is only there at the start.
     begin_ = stream_.below(2) == 0 ? 0 : target_.line;
-    for (std::size_t n = begin_; n <= target_.line; ++n) busy_ = both(busy_, liveness_.point(function_, n));
+    for (std::size_t n = begin_; n <= target_.line; ++n) busy_ = busy_ | liveness_.point(function_, n);
     for (std::size_t n = begin_; n < target_.line; ++n)
       each_register(lines[n], [&](int kind, int number, bool is_output) {
         if (is_output) busy_.add(kind, number);
       });
-    known_ = both(liveness_.point(function_, begin_), reserved(shape_, function_));
+    known_ = liveness_.point(function_, begin_) | reserved(shape_, function_);
     for (std::size_t n = 0; n < begin_; ++n)
       each_register(lines[n], [&](int kind, int number, bool is_output) {
         if (is_output) {

@@ -10,10 +10,6 @@ RegisterSet without(RegisterSet a, const RegisterSet& b) {
   for (int k = 0; k < kKinds; ++k) a.bits[k] &= ~b.bits[k];
   return a;
 }
-RegisterSet joined(RegisterSet a, const RegisterSet& b) {
-  for (int k = 0; k < kKinds; ++k) a.bits[k] |= b.bits[k];
-  return a;
-}
 RegisterSet shared(RegisterSet a, const RegisterSet& b) {
   for (int k = 0; k < kKinds; ++k) a.bits[k] &= b.bits[k];
   return a;
@@ -72,7 +68,7 @@ void Liveness::analyse(const ProgramView& program) {
     do {
       scan_get_action(program);
       asking = shared(without(entry_[0], known), written_[0]);
-      known = joined(known, entry_[0]);
+      known = known | entry_[0];
     } while (program.shape->stateful && !(asking == RegisterSet{}));
     return;
   }
@@ -135,7 +131,7 @@ void Liveness::scan_get_action(const ProgramView& program) {
   }
   if (keeps_points_) points_[0][0] = live;
   live.remove(1, kObservationVector);  // written before every step
-  entry_[0] = joined(entry_[0], live);
+  entry_[0] = entry_[0] | live;
 }
 
 void Liveness::scan_cadf(const ProgramView& program, int f) {
@@ -150,7 +146,7 @@ void Liveness::scan_cadf(const ProgramView& program, int f) {
     draws_[f] = draws_[f] || (live_[f][line] && kOps[x.op].draws);
   }
   if (keeps_points_) points_[f][0] = live;
-  entry_[f] = joined(entry_[f], live);
+  entry_[f] = entry_[f] | live;
 }
 
 void Liveness::write_effective(const ProgramView& program, Genome& to) const {

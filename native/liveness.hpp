@@ -18,6 +18,10 @@ struct RegisterSet {
   void add(int kind, int number) { bits[kind] |= std::uint64_t{1} << number; }
   void remove(int kind, int number) { bits[kind] &= ~(std::uint64_t{1} << number); }
   bool operator==(const RegisterSet&) const = default;
+  friend RegisterSet operator|(RegisterSet a, const RegisterSet& b) {
+    for (int k = 0; k < kKinds; ++k) a.bits[k] |= b.bits[k];
+    return a;
+  }
 };
 
 class Liveness {
