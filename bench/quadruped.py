@@ -29,9 +29,10 @@ TROT = Path(__file__).parent.parent / "examples" / "reflex_trot.arz"
 
 def physics(row: Row, best: Best) -> None:
     """Physics steps per second on one core, robots that stand."""
-    ours = {f"{n} sweep{'s' * (n > 1)}": core.own_engine(False, n) for n in (1, 5)}
+    usual = core.laikago_world(1.0, 0.0, 1.0, 0)
+    ours = {f"{n} sweep{'s' * (n > 1)}": core.own_engine(False, n, usual) for n in (1, 5)}
     contenders = [(engine, 32, 200) for engine in ours.values()]
-    contenders += [(core.own_engine(True, 1), 8, 100), (mujoco_model.engine(1), 1, 200)]
+    contenders += [(core.own_engine(True, 1, usual), 8, 100), (mujoco_model.engine(1), 1, 200)]
     times = best(*(partial(core.exercise, *one) for one in contenders), rounds=ROUNDS)
     rates = [robots * steps * PHYSICS / spent for (_, robots, steps), spent in zip(contenders, times, strict=True)]
     row("physics: MuJoCo, C loop, one core", f"{rates[3] / 1e3:.0f}k steps/s")

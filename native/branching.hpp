@@ -189,7 +189,7 @@ class Branching {
       runner.policy.resize(lane + 1);
       runner.policy.copy_lane(0, lane);
     }
-    robots_.break_leg(runner.lanes[lane].slot, leg);
+    robots_.break_leg(runner.lanes[lane].slot, leg, runner.work->settings.torque_left[leg]);
     runner.lanes[lane].episodes = std::move(same);
   }
 
@@ -331,7 +331,7 @@ void record(Policy& policy, Robots& robots, const QuadrupedSettings& settings, s
   Quadruped episode;
   for (int time = 0; time < settings.steps && episode.status() == Status::running; ++time) {
     double* row = rows + static_cast<std::size_t>(time) * kQuadrupedTruth;
-    if (breaks.leg >= 0 && time == breaks.step) robots.break_leg(0, breaks.leg);
+    if (breaks.leg >= 0 && time == breaks.step) robots.break_leg(0, breaks.leg, settings.torque_left[breaks.leg]);
     for (int e = 0; e < Quadruped::kObservations; ++e) {
       *row++ = robots.state(0, e);
       if (double* to = policy.observation(e)) *to = robots.state(0, e);

@@ -48,6 +48,7 @@ struct RelaysOf final : Relays {
 struct Engine {
   enum class Kind { floats, doubles, mujoco } kind;
   int contact_iterations = 1;
+  laikago::World world{};
   MujocoApi api{};
   std::vector<MujocoData> data;
   std::vector<double> start;
@@ -59,11 +60,11 @@ struct Engine {
   auto visit(std::size_t thread, Work work) const {
     switch (kind) {
       case Kind::floats:
-        return work(Robots<Floats>(contact_iterations));
+        return work(Robots<Floats>(contact_iterations, world));
       case Kind::doubles:
-        return work(Robots<double>(contact_iterations));
+        return work(Robots<double>(contact_iterations, world));
       default:
-        return work(MujocoRobots(api, data[thread], start));
+        return work(MujocoRobots(api, data[thread], start, world));
     }
   }
 };
@@ -79,18 +80,28 @@ void check_iterations(int count) {
   require(count >= 1 && count <= 1000, "contact_iterations must be 1 to 1000, not " + std::to_string(count));
 }
 
-Engine own_engine(bool is_double, int contact_iterations) {
+// (friction, payload, strength of the motors, latency in physics steps)
+laikago::World make_world(double friction, double payload, double strength, int latency) {
+  require(friction >= 0 && friction <= 100, "friction must lie in 0 to 100");
+  require(payload >= -10 && payload <= 1000, "payload must lie in -10 to 1000 kg");
+  require(strength >= 0 && strength <= 100, "motor_strength must lie in 0 to 100");
+  require(latency >= 0 && latency < physics::kSubsteps, "latency must lie in 0 to 9 ms");
+  return {friction, payload, strength, latency};
+}
+
+Engine own_engine(bool is_double, int contact_iterations, const laikago::World& world) {
   check_iterations(contact_iterations);
-  return {is_double ? Engine::Kind::doubles : Engine::Kind::floats, contact_iterations, {}, {}, {}, {}};
+  return {is_double ? Engine::Kind::doubles : Engine::Kind::floats, contact_iterations, world, {}, {}, {}, {}};
 }
 
 // functions: mj_step, mj_getState, mj_setState; data: (address, position, velocity, control) for each thread.
 Engine mujoco_engine(std::vector<std::uintptr_t> functions, std::uintptr_t model, unsigned int which,
-                     std::vector<double> start, std::vector<std::vector<std::uintptr_t>> data, nb::object owner) {
+                     std::vector<double> start, std::vector<std::vector<std::uintptr_t>> data,
+                     const laikago::World& world, nb::object owner) {
   require(functions.size() == 3 && !data.empty(), "expected three functions and data for at least one thread");
   const auto is_null = [](std::uintptr_t address) { return address == 0; };
   require(model != 0 && std::none_of(functions.begin(), functions.end(), is_null), "an address is 0");
-  Engine engine{Engine::Kind::mujoco, 0, {}, {}, std::move(start), std::move(owner)};
+  Engine engine{Engine::Kind::mujoco, 0, world, {}, {}, std::move(start), std::move(owner)};
   engine.api = {reinterpret_cast<decltype(MujocoApi::step)>(functions[0]),
                 reinterpret_cast<decltype(MujocoApi::get_state)>(functions[1]),
                 reinterpret_cast<decltype(MujocoApi::set_state)>(functions[2]),
@@ -105,13 +116,20 @@ Engine mujoco_engine(std::vector<std::uintptr_t> functions, std::uintptr_t model
   return engine;
 }
 
-QuadrupedSettings make_quadruped(int leg, int break_step, int steps, int break_before) {
+QuadrupedSettings make_quadruped(int leg, int break_step, int steps, int break_before,
+                                 const std::vector<double>& torque_left) {
   require(leg >= kRandom && leg < laikago::kLegs, "expected a leg from -2 to 3, not " + std::to_string(leg));
   require(steps >= 1 && steps <= 1'000'000, "steps must be 1 to 1000000");
   require(break_step == kRandom || (break_step >= 0 && break_step < steps),
           "break_step must lie in 0 to " + std::to_string(steps - 1));
   require(break_before >= 1 && break_before <= steps, "break_before must lie in 1 to " + std::to_string(steps));
-  return {leg, break_step, steps, break_before};
+  QuadrupedSettings result{leg, break_step, steps, break_before, {}};
+  require(torque_left.size() == laikago::kLegs, "expected what is left of the torque of four legs");
+  for (int l = 0; l < laikago::kLegs; ++l) {
+    require(torque_left[l] >= 0 && torque_left[l] <= 1, "torque_left must lie in 0 to 1");
+    result.torque_left[l] = torque_left[l];
+  }
+  return result;
 }
 
 // Which leg breaks in each episode, and when: rows (leg, step).
@@ -249,7 +267,8 @@ class QuadrupedStepper {
     for (std::size_t i = 0; i < count; ++i) {
       runs[i] = episodes_[i].status() == Status::running;
       if (!runs[i]) continue;
-      if (breaks_[i].leg >= 0 && breaks_[i].step == times_[i]) robots_->break_leg(static_cast<int>(i), breaks_[i].leg);
+      if (const auto [leg, when] = breaks_[i]; leg >= 0 && when == times_[i])
+        robots_->break_leg(static_cast<int>(i), leg, settings_.torque_left[leg]);
       robots_->act(episodes_[i], static_cast<int>(i), actions.data() + i * Quadruped::kActions);
     }
     robots_->advance(static_cast<int>(count));
@@ -283,7 +302,7 @@ class QuadrupedStepper {
     virtual ~Any() = default;
     virtual void reserve(int slots) = 0;
     virtual void start(int slot) = 0;
-    virtual void break_leg(int slot, int leg) = 0;
+    virtual void break_leg(int slot, int leg, double left) = 0;
     virtual void act(Quadruped& episode, int slot, const double* action) = 0;
     virtual void advance(int slots) = 0;
     virtual void judge(Quadruped& episode, int slot) const = 0;
@@ -295,7 +314,7 @@ class QuadrupedStepper {
     explicit Held(R given) : robots(std::move(given)) {}
     void reserve(int slots) override { robots.reserve(slots); }
     void start(int slot) override { robots.start(slot); }
-    void break_leg(int slot, int leg) override { robots.break_leg(slot, leg); }
+    void break_leg(int slot, int leg, double left) override { robots.break_leg(slot, leg, left); }
     void act(Quadruped& episode, int slot, const double* action) override { episode.act(robots, slot, action, 1); }
     void advance(int slots) override { robots.advance(slots); }
     void judge(Quadruped& episode, int slot) const override { episode.judge(robots, slot); }
@@ -424,7 +443,9 @@ nb::dict model() {
 void bind_quadruped(nb::module_& m) {
   nb::class_<QuadrupedSettings>(m, "QuadrupedSettings");
   nb::class_<Engine>(m, "Engine");
+  nb::class_<laikago::World>(m, "World");
   m.def("quadruped_settings", &make_quadruped);
+  m.def("laikago_world", &make_world);
   m.def("own_engine", &own_engine);
   m.def("shared_engine", &shared_engine);
   m.def("mujoco_engine", &mujoco_engine);

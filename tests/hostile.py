@@ -81,8 +81,9 @@ def calls() -> dict[str, Call]:
     networks = core.network_batch(network, np.zeros((2, network.size)))
     lstm = core.network_shape(True, False, 4096, 1, [64])
     remembering = core.network_batch(lstm, np.zeros((1, lstm.size)))
-    cartpole, quadruped = core.cartpole_settings(*CARTPOLE), core.quadruped_settings(-2, -2, 100, 100)
-    engine = core.own_engine(False, 1)
+    cartpole, quadruped = core.cartpole_settings(*CARTPOLE), core.quadruped_settings(-2, -2, 100, 100, [0.0] * 4)
+    world = core.laikago_world(1.0, 0.0, 1.0, 0)
+    engine = core.own_engine(False, 1, world)
     keys, places = np.zeros(2, np.uint64), np.zeros(2, np.int64)
     known = core.Cache(10, 1)
     known.insert(np.zeros((1, 2), np.uint64), np.zeros((1, 1)))
@@ -215,16 +216,24 @@ def calls() -> dict[str, Call]:
         "Cache.clear": Call(known.clear, ()),
         "QuadrupedSettings": Call(core.QuadrupedSettings, ()),
         "Engine": Call(core.Engine, ()),
+        "World": Call(core.World, ()),
         "quadruped_settings": Call(
-            core.quadruped_settings, (-2, -2, 9, 9), {0: [-3, 4], 1: [-3, 9], 2: [0, -1, 2**31 - 1], 3: [0, 10]}
+            core.quadruped_settings,
+            (-2, -2, 9, 9, [0.0] * 4),
+            {0: [-3, 4], 1: [-3, 9], 2: [0, -1, 2**31 - 1], 3: [0, 10], 4: [[], [0.0] * 3, [2.0] * 4, [np.nan] * 4]},
         ),
-        "own_engine": Call(core.own_engine, (False, 1), {1: [0, -1, 1001, 2**31 - 1]}),
+        "laikago_world": Call(
+            core.laikago_world,
+            (1.0, 0.0, 1.0, 0),
+            {0: [-1.0, np.nan, 1e300], 1: [-14.0, np.inf], 2: [-1.0, np.nan], 3: [-1, 10, 2**31 - 1]},
+        ),
+        "own_engine": Call(core.own_engine, (False, 1, world), {1: [0, -1, 1001, 2**31 - 1]}),
         "shared_engine": Call(core.shared_engine, (engine,)),
         "mujoco_engine": Call(
             core.mujoco_engine,
-            ([1, 1, 1], 1, 1, [0.0], [[1, 1, 1, 1]], ()),
+            ([1, 1, 1], 1, 1, [0.0], [[1, 1, 1, 1]], world, ()),
             {0: [[], [1, 1], [0, 1, 1]], 1: [0, -1], 2: [-1], 4: [[], [[1]], [[0, 1, 1, 1]]]},
-            anything=(5,),
+            anything=(6,),
         ),
         "quadruped_rollout": Call(
             core.quadruped_rollout,

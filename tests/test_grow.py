@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import arz
 from arz.search.evolution import NO_PARENT
 from arz.search.grow import EASY, SHORT, WHOLE, Grow, GrowSettings
-from arz.search.problem import Trial
+from arz.search.problem import Conditions, Trial
 from tests.runs_support import content
 from tests.test_tuning import Floats, Keys, Rows
 
@@ -31,7 +31,9 @@ class Steps:
     case_names: tuple[str, ...] = ("left", "right")
     asked: list[tuple[int, ...]] = field(default_factory=list)
     stages: list[tuple[bool, int, float]] = field(default_factory=list)
-    lasting: float = 1.0
+    eases: list[list[float]] = field(default_factory=list)
+    worlds: list[tuple[int, float]] = field(default_factory=list)
+    lasting: float | tuple[float, float] = 1.0
 
     def spread(self, episodes: Keys) -> Keys:
         return episodes
@@ -76,12 +78,14 @@ class Steps:
     def score(self, genomes: Rows, episodes: Keys) -> tuple[Floats, Floats]:
         return self._off(genomes).sum(axis=1, keepdims=True), np.ones(len(genomes))
 
-    def try_cases(self, genomes: Rows, episodes: Keys, survival: float, is_easy: bool, steps: int) -> Trial:
+    def try_cases(self, genomes: Rows, episodes: Keys, conditions: Conditions, eases: Floats) -> Trial:
         self.asked.append(tuple(episodes.tolist()))
-        self.stages.append((is_easy, steps, survival))
+        self.stages.append((conditions.is_easy, conditions.steps, conditions.survival))
+        self.worlds.append((conditions.world, conditions.variety))
+        self.eases.append(eases[0].tolist())
         off = self._off(genomes)
         worth = np.stack([off[:, : SIZE // 2].sum(axis=1), off[:, SIZE // 2 :].sum(axis=1)], axis=1)
-        lasted = np.full(len(genomes), self.lasting)
+        lasted = np.zeros((len(genomes), 2)) + self.lasting
         return Trial(worth, off.sum(axis=1, keepdims=True), lasted, np.ones(len(genomes)))
 
 
@@ -179,6 +183,52 @@ def test_stages_end_when_they_are_mastered() -> None:
     assert growing().races[0].stage == WHOLE
 
 
+def test_who_survives_is_spared_less_and_who_does_not_is_spared_more() -> None:
+    problem = Steps(lasting=(1.0, 0.0))
+    made = advance(growing(problem=problem, short_steps=50, ease_rate=0.1, population=2, children=0), 1)
+    assert problem.eases == [[1.0, 1.0]]  # nothing happens at first
+    advance(made, 60)
+    survived, failed = problem.eases[-1]
+    assert survived < 0.1
+    assert failed == 1.0
+    assert made.races[0].stage == SHORT
+    assert made.standing().endswith("short episodes  left 100% right 0%")
+    problem.lasting = 1.0
+    advance(made, 80)
+    assert problem.eases[-1] == [0.0, 0.0]  # all of it happens
+    assert made.races[0].stage == WHOLE
+    problem.lasting = (0.0, 1.0)
+    advance(made, 20)
+    assert 0.0 < problem.eases[-1][0] < 0.1
+    assert problem.eases[-1][1] == 0.0
+
+
+def test_what_is_mastered_in_part_counts_in_part() -> None:
+    made = advance(growing(ease_rate=0.1), 1)
+    racer = made.racers[0]
+    assert racer is not None
+    racer.eases, racer.worth, racer.counted = np.array([1.0, 0.0]), np.zeros(2), 0
+    made.races[0].generation = 3
+    made._follow(racer, np.full((9, 2), 8.0), np.zeros((9, SIZE)), made.races[0])
+    assert racer.mean.tolist() == [4.0, 8.0]
+
+
+def test_children_are_spared_what_their_parents_are() -> None:
+    made = advance(growing(ease_rate=0.1, rung=2, transplants=0.0), 3)
+    before = {place for place, racer in enumerate(made.racers) if racer is not None}
+    made.advance()
+    born = [racer for place, racer in enumerate(made.racers) if racer is not None and place not in before]
+    assert born
+    assert all(np.all(racer.eases < 1.0) for racer in born)
+
+
+def test_each_generation_has_a_world_of_its_own() -> None:
+    problem = Steps()
+    advance(growing(problem=problem, variety=0.5), 4)
+    assert len({world for world, _ in problem.worlds}) == 4
+    assert {variety for _, variety in problem.worlds} == {0.5}
+
+
 def test_who_is_best_in_a_case_stays_beside_the_best() -> None:
     made = advance(growing(), 1)
     places = np.arange(8)
@@ -270,6 +320,8 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
         ({"parsimony": -1.0}, "parsimony must lie in 0 to 1"),
         ({"survival": float("nan")}, "survival must be a number"),
         ({"least_spread": 0.5}, "the spreads must be"),
+        ({"ease_rate": 1.0}, "ease_rate must be at least 0 and below 1"),
+        ({"variety": 1.5}, "variety must lie in 0 to 1"),
         ({"rung": 1}, "rung must be a whole number of at least 2"),
     ],
 )
@@ -294,8 +346,8 @@ def test_odd_checkpoints_are_refused() -> None:
         ("racers", (0, 1), 0.5),
         ("races", (0, 3), 3.0),
         ("races", (0, 4), 0.5),
-        ("races", (0, 5), 1.5),
-        ("races", (0, 6), np.nan),
+        ("racers", (0, 7), 1.5),
+        ("races", (0, 5), np.nan),
         ("racers", (0, 3), 2.0),
         ("racers", (0, 4), np.nan),
         ("structures", (0, 0), -1.0),
@@ -306,7 +358,7 @@ def test_odd_checkpoints_are_refused() -> None:
     with pytest.raises(ValueError, match="missing"):
         made.restore_extras({name: array for name, array in extras.items() if name != "races"})
     with pytest.raises(ValueError, match="another size"):
-        made.restore_extras({**extras, "races": np.zeros((2, 7))})
+        made.restore_extras({**extras, "races": np.zeros((2, 6))})
     with pytest.raises(ValueError, match="another size"):
         made.restore_extras({**extras, "clouds": extras["clouds"][:6]})
     empty = {**extras, "racers": extras["racers"][:0], "clouds": extras["clouds"][:0]}

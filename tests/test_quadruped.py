@@ -240,7 +240,10 @@ def test_builds_for_other_instruction_sets_give_the_same_bits() -> None:
             continue
         shape = other.memory_shape(37, 12, 16, 16, 0, 16, True)
         batch = other.batch(shape, *packed)
-        settings, engine = other.quadruped_settings(-2, -2, 250, 250), other.own_engine(False, 1)
+        settings, engine = (
+            other.quadruped_settings(-2, -2, 250, 250, [0.0] * 4),
+            other.own_engine(False, 1, other.laikago_world(1.0, 0.0, 1.0, 0)),
+        )
         found.append(
             other.quadruped_rollout(batch, settings, engine, fresh_episodes(4), np.inf, -np.inf, 2, True, True, 32)
         )

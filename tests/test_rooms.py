@@ -31,7 +31,7 @@ DOORS: dict[str, set[str]] = {
     "tasks.status": set(),
     "tasks.task": {"native", "tasks.status"},
     "tasks.cartpole": {"names", "native", "tasks.status", "tasks.task"},
-    "tasks.quadruped": {"names", "native", "tasks", "tasks.status", "tasks.task"},
+    "tasks.quadruped": {"names", "native", "streams", "tasks", "tasks.status", "tasks.task"},
     "tasks.screen": set(),
     "tasks.mujoco_model": {"names"} | {"native", "tasks.screen"},
     "tasks.rendering": {"tasks.foreign", "tasks.mujoco_model", "tasks.screen"},

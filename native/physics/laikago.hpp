@@ -146,9 +146,9 @@ ARZ_INLINE void kinematics(const State<T>& state, Kinematics<T>& to) {
 
 // The trunk and its velocity.
 template <class T>
-ARZ_INLINE Inertia<T> trunk() {
+ARZ_INLINE Inertia<T> trunk(Element<T> mass = Element<T>(kTrunk.mass)) {
   const T none = number<T>(0);
-  return {number<T>(kTrunk.mass),
+  return {number<T>(mass),
           {none, none, none},
           {number<T>(kTrunk.xx), number<T>(kTrunk.yy), number<T>(kTrunk.zz), none, none, none}};
 }
@@ -168,13 +168,13 @@ ARZ_INLINE Force<T> newton_euler(const Inertia<T>& inertia, const Motion<T>& vel
 // The forces under which nothing accelerates (the trunk neither turns faster nor moves faster, seen from the world).
 // Gravity is an upward acceleration of the trunk; - w x v, because the trunk's axes turn.
 template <class T>
-ARZ_INLINE void bias_forces(const State<T>& state, const Kinematics<T>& k, Coordinates<T>& to) {
+ARZ_INLINE void bias_forces(const State<T>& state, const Kinematics<T>& k, Element<T> trunk_mass, Coordinates<T>& to) {
   using E = Element<T>;
   const T none = number<T>(0);
   const Motion<T> velocity = trunk_motion(state, k);
   const Motion<T> acceleration{{none, none, none},
                                k.rotation.z * E(kGravity) - cross(velocity.angular, velocity.linear)};
-  Force<T> total = newton_euler(trunk<T>(), velocity, acceleration);
+  Force<T> total = newton_euler(trunk<T>(trunk_mass), velocity, acceleration);
   for (int leg = 0; leg < kLegs; ++leg) {
     Motion<T> v = velocity, a = acceleration;
     Force<T> force[kJointsOfLeg];
@@ -200,8 +200,8 @@ ARZ_INLINE void bias_forces(const State<T>& state, const Kinematics<T>& k, Coord
 // ---- mass matrix ----
 
 template <class T>
-ARZ_INLINE void mass_matrix(const Kinematics<T>& k, Matrix<T>& to) {
-  to.base = trunk<T>();
+ARZ_INLINE void mass_matrix(const Kinematics<T>& k, Element<T> trunk_mass, Matrix<T>& to) {
+  to.base = trunk<T>(trunk_mass);
   for (int leg = 0; leg < kLegs; ++leg) {
     const Motion<T>* axis = k.axis + 3 * leg;
     Force<T>* coupling = to.coupling + 3 * leg;
@@ -397,7 +397,7 @@ ARZ_INLINE void make_rows(const State<T>& state, const Kinematics<T>& k, const F
 // impulses first, then friction along x and y, each at most the friction coefficient times the normal impulse.
 template <class T>
 ARZ_INLINE void contact(const State<T>& state, const Kinematics<T>& k, const Factor<T>& f, int iterations,
-                        Coordinates<T>& u) {
+                        Element<T> friction, Coordinates<T>& u) {
   using E = Element<T>;
   const T none = number<T>(0);
   ContactRow<T> rows[kContactRows];
@@ -418,7 +418,7 @@ ARZ_INLINE void contact(const State<T>& state, const Kinematics<T>& k, const Fac
 #pragma GCC unroll 12
     for (int r = 0; r < kContactRows; ++r) {  // projected Gauss-Seidel
       const bool is_normal = r < kLegs;
-      const T high = is_normal ? most[r % kLegs] : impulse[r % kLegs] * E(kFriction);
+      const T high = is_normal ? most[r % kLegs] : impulse[r % kLegs] * friction;
       const T low = is_normal ? none : -high;
       const T after = clamp(impulse[r] + missing[r] * inverse[r], low, high), change = after - impulse[r];
       impulse[r] = after;
@@ -435,7 +435,8 @@ ARZ_INLINE void contact(const State<T>& state, const Kinematics<T>& k, const Fac
 
 // ---- one step ----
 
-// The torque of the motors, which pull joints to their targets; `works` is 1, or 0 for a motor without power.
+// The torque of the motors, which pull joints to their targets; `works` is 1, less for a weak motor, 0 for one without
+// power.
 template <class T>
 ARZ_INLINE void motor_torques(const State<T>& state, const T* target, const T* works, T* torque) {
   using E = Element<T>;
@@ -460,9 +461,9 @@ void accelerations(const State<T>& state, const T* torque, Coordinates<T>& resul
   Matrix<T> m;
   Factor<T> f;
   kinematics(state, k);
-  bias_forces(state, k, result);
+  bias_forces(state, k, Element<T>(kTrunk.mass), result);
   drive(torque, Element<T>(1), result);
-  mass_matrix(k, m);
+  mass_matrix(k, Element<T>(kTrunk.mass), m);
   factor(m, f);
   solve(f, result);
   solve_transposed(f, result);
@@ -492,7 +493,8 @@ ARZ_INLINE void integrate(const Kinematics<T>& k, const Coordinates<T>& change, 
 
 // One millisecond.
 template <class T>
-[[gnu::noinline]] void step(State<T>& state, const T* target, const T* works, int iterations) {
+[[gnu::noinline]] void step(State<T>& state, const T* target, const T* works, int iterations,
+                            const Conditions<Element<T>>& conditions = {}) {
   Kinematics<T> k;
   Coordinates<T> change;
   Matrix<T> m;
@@ -500,12 +502,12 @@ template <class T>
   T torque[kJoints];
   motor_torques(state, target, works, torque);
   kinematics(state, k);
-  bias_forces(state, k, change);
+  bias_forces(state, k, conditions.trunk_mass, change);
   drive(torque, Element<T>(kStep), change);
-  mass_matrix(k, m);
+  mass_matrix(k, conditions.trunk_mass, m);
   factor(m, f);
   solve(f, change);
-  contact(state, k, f, iterations, change);
+  contact(state, k, f, iterations, conditions.friction, change);
   solve_transposed(f, change);
   integrate(k, change, state);
 }

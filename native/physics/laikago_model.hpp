@@ -80,4 +80,19 @@ inline constexpr double kNominalHeight = .48, kNominal[kJointsOfLeg] = {.2, 0, -
 // Contact of the toes with the ground: friction, the share of a penetration that is removed in a step, and a softness.
 inline constexpr double kFriction = 1, kErrorReduction = .2, kSoftness = 1e-5;
 
+// What may differ from one simulation to the next.
+struct World {
+  double friction = kFriction;  // of the toes on the ground
+  double payload = 0;           // a mass at the trunk's origin
+  double strength = 1;          // of all motors: their torque is so many times what it should be
+  int latency = 0;              // physics steps of a control step until the motors hear of an action
+};
+// The same in the precision of a number type, as far as the dynamics need it.
+template <class E>
+struct Conditions {
+  E friction = E(kFriction), trunk_mass = E(kTrunk.mass);
+  Conditions() = default;
+  explicit Conditions(const World& world) : friction(E(world.friction)), trunk_mass(E(kTrunk.mass + world.payload)) {}
+};
+
 }  // namespace arz::physics::laikago

@@ -26,10 +26,13 @@ struct MujocoData {
 
 class MujocoRobots {
  public:
-  // `start` is the state of a robot in the nominal pose.
-  MujocoRobots(const MujocoApi& api, const MujocoData& data, std::vector<double> start)
-      : api_(api), data_(data), start_{std::move(start), {}, {}, {1, 1, 1, 1}} {
-    for (int j = 0; j < laikago::kJoints; ++j) start_.target[j] = laikago::kNominal[j % laikago::kJointsOfLeg];
+  // `start` is the state of a robot in the nominal pose; friction and payload are the model's.
+  MujocoRobots(const MujocoApi& api, const MujocoData& data, std::vector<double> start,
+               const laikago::World& world = {})
+      : api_(api), data_(data), strength_(world.strength), latency_(world.latency), start_{std::move(start)} {
+    for (int j = 0; j < laikago::kJoints; ++j)
+      start_.target[j] = start_.heard[j] = laikago::kNominal[j % laikago::kJointsOfLeg];
+    std::fill_n(start_.works, laikago::kLegs, strength_);
     advance(start_, kSettlingSteps);
   }
 
@@ -41,7 +44,7 @@ class MujocoRobots {
   void set_target(int slot, int joint, double angle) {
     robots_[slot].target[joint] = laikago::kNominal[joint % laikago::kJointsOfLeg] + angle;
   }
-  void break_leg(int slot, int leg) { robots_[slot].works[leg] = 0; }
+  void break_leg(int slot, int leg, double left) { robots_[slot].works[leg] = left * strength_; }
   void advance(int slots) {
     for (int s = 0; s < slots; ++s) {
       Errand::go_on();
@@ -53,8 +56,8 @@ class MujocoRobots {
  private:
   struct Robot {
     std::vector<double> state;
-    double seen[laikago::kStateNumbers];
-    double target[laikago::kJoints], works[laikago::kLegs];
+    double seen[laikago::kStateNumbers] = {};
+    double target[laikago::kJoints] = {}, heard[laikago::kJoints] = {}, works[laikago::kLegs] = {};
   };
 
   void advance(Robot& robot, int steps) {
@@ -62,8 +65,9 @@ class MujocoRobots {
     const auto* v = data_.velocity;
     api_.set_state(api_.model, data_.data, robot.state.data(), api_.which);
     for (int i = 0; i < steps; ++i) {
+      if (i == latency_) std::copy_n(robot.target, laikago::kJoints, robot.heard);
       for (int j = 0; j < laikago::kJoints; ++j) {
-        const double wanted = (robot.target[j] - q[7 + j]) * laikago::kStiffness - v[6 + j] * laikago::kDamping;
+        const double wanted = (robot.heard[j] - q[7 + j]) * laikago::kStiffness - v[6 + j] * laikago::kDamping;
         data_.control[j] =
             clamp(wanted, -laikago::kMaxTorque, laikago::kMaxTorque) * robot.works[j / laikago::kJointsOfLeg];
       }
@@ -79,6 +83,8 @@ class MujocoRobots {
 
   MujocoApi api_;
   MujocoData data_;
+  double strength_;
+  int latency_;
   Robot start_;
   std::vector<Robot> robots_;
 };

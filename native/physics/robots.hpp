@@ -2,6 +2,7 @@
 // simulator, over either number type; and `MujocoRobots` (mujoco.hpp).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "errand.hpp"
@@ -18,13 +19,14 @@ class Robots {
  public:
   static constexpr int kWidth = Traits<T>::lanes;
 
-  explicit Robots(int contact_iterations = 1) : iterations_(contact_iterations) {
+  explicit Robots(int contact_iterations = 1, const laikago::World& world = {})
+      : iterations_(contact_iterations), conditions_(world), strength_(world.strength), latency_(world.latency) {
     Group start{};
     start.state.quaternion[3] = number<T>(1);
     start.state.position.z = number<T>(laikago::kNominalHeight);
     for (int j = 0; j < laikago::kJoints; ++j)
-      start.state.joint[j] = start.target[j] = number<T>(laikago::kNominal[j % laikago::kJointsOfLeg]);
-    for (T& works : start.works) works = number<T>(1);
+      start.state.joint[j] = start.target[j] = start.heard[j] = number<T>(laikago::kNominal[j % laikago::kJointsOfLeg]);
+    for (T& works : start.works) works = number<T>(strength_);
     advance(start, kSettlingSteps);
     start_ = start;
   }
@@ -38,12 +40,14 @@ class Robots {
   void start(int slot) { copy_lane(start_, 0, group(slot), slot % kWidth); }
   void copy(int from, int to) { copy_lane(group(from), from % kWidth, group(to), to % kWidth); }
 
-  // The motors pull to these angles, relative to the nominal pose; a broken leg has no torque.
+  // The motors pull to these angles, relative to the nominal pose; a broken leg has what is left of its torque.
   void set_target(int slot, int joint, double angle) {
     const double nominal = laikago::kNominal[joint % laikago::kJointsOfLeg];
     numbers(group(slot).target)[joint * kWidth + slot % kWidth] = static_cast<Element<T>>(nominal + angle);
   }
-  void break_leg(int slot, int leg) { numbers(group(slot).works)[leg * kWidth + slot % kWidth] = 0; }
+  void break_leg(int slot, int leg, double left) {
+    numbers(group(slot).works)[leg * kWidth + slot % kWidth] = static_cast<Element<T>>(left * strength_);
+  }
 
   // One control step of the robots in the first slots.
   void advance(int slots) {
@@ -65,12 +69,15 @@ class Robots {
  private:
   struct Group {
     laikago::State<T> state;
-    T target[laikago::kJoints], works[laikago::kLegs];
+    T target[laikago::kJoints], heard[laikago::kJoints], works[laikago::kLegs];  // heard: by the motors
   };
   static_assert(sizeof(laikago::State<T>) == laikago::kStateNumbers * sizeof(T));
 
   void advance(Group& g, int steps) const {
-    for (int i = 0; i < steps; ++i) laikago::step(g.state, g.target, g.works, iterations_);
+    for (int i = 0; i < steps; ++i) {
+      if (i == latency_) std::copy_n(g.target, laikago::kJoints, g.heard);
+      laikago::step(g.state, g.heard, g.works, iterations_, conditions_);
+    }
   }
   Group& group(int slot) { return groups_[slot / kWidth]; }
   static Element<T>* numbers(T* values) { return reinterpret_cast<Element<T>*>(values); }
@@ -82,6 +89,9 @@ class Robots {
   }
 
   int iterations_;
+  laikago::Conditions<Element<T>> conditions_;
+  double strength_;
+  int latency_;
   Group start_;
   std::vector<Group> groups_;
 };

@@ -3,7 +3,8 @@
 //   reward = 1 - 2 |v - 1| - || a(t) - a(t-1) ||,    v: forward velocity; a: the action, clipped
 //
 // A control step is 10 ms. In step t the policy sees the state; the motors pull to its action for ten physics steps;
-// reward and end are those of the new state. A leg that breaks at step t has no torque in it and after.
+// reward and end are those of the new state. A leg that breaks at step t has what is left of its torque, usually none,
+// in it and after.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,8 @@ struct QuadrupedSettings {
   int leg = kRandom;         // which leg breaks: its number, none, or a random one in each episode
   int break_step = kRandom;  // when, or a random step of each episode
   int steps = 1000;
-  int break_before = 1000;  // a random step is below this
+  int break_before = 1000;                           // a random step is below this
+  double torque_left[physics::laikago::kLegs] = {};  // what is left of that of each leg once it breaks
 };
 
 // Which leg breaks, and when; an episode without one breaks none after its end.

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz import streams
-from arz.evaluate import Workers, evaluate, record
+from arz.evaluate import Workers, evaluate, record, submit
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
-from arz.search.problem import UNTRIED, Trial
+from arz.search.problem import UNTRIED, Conditions, Trial
 from arz.streams import Stream, key
 from arz.tasks.status import Status
-from arz.tasks.task import Task
+from arz.tasks.task import Evaluation, Task
 from arz.vary import MUTATIONS, NO_MUTATION, Variation, crossover, grown_programs, mutate, random_programs, transplant
 
 Keys = NDArray[np.uint64]
@@ -189,22 +189,44 @@ class ProgramProblem:
         """Lines that matter."""
         return np.asarray(core.effective(genomes.core)[0].arrays()[1].sum(axis=1), np.int64)
 
-    def try_cases(self, genomes: Batch, episodes: Keys, survival: float, is_easy: bool, steps: int) -> Trial:
+    def try_cases(self, genomes: Batch, episodes: Keys, conditions: Conditions, eases: NDArray[np.float64]) -> Trial:
         """The mean return in each case, and what its steps are worth."""
-        task = self.task.easier() if is_easy else self.task.shorter(steps, is_early=True) if steps else self.task
-        used = episodes[:1] if is_easy else episodes
-        found = evaluate(genomes, task, used, threads=self.threads, workers=self.workers)
-        each = found.returns + survival * found.lengths
-        cases = np.zeros(1, np.int64) if is_easy else task.cases(used)
-        worth = np.repeat(each.sum(axis=1, keepdims=True) / each.shape[1], len(self.case_names), axis=1)
-        for case in np.unique(cases).tolist():
-            worth[:, case] = each[:, cases == case].sum(axis=1) / np.sum(cases == case)
+        task, used = self.task, episodes
+        if conditions.is_easy:
+            task, used = task.easier(), episodes[:1]
+        elif conditions.steps:
+            task = task.shorter(conditions.steps, is_early=True)
+        task = task.varied(conditions.world, conditions.variety)
+        found = self._eased(genomes, task, used, eases)
+        cases = np.zeros(1, np.int64) if conditions.is_easy else task.cases(used)
         return Trial(
-            worth,
+            self._by_case(found.returns + conditions.survival * found.lengths, cases),
             task.objectives(self.asked, found, used),
-            found.share(Status.COMPLETED),
+            self._by_case((found.statuses == Status.COMPLETED.number).astype(np.float64), cases),
             found.lengths.sum(axis=1).astype(np.float64),
         )
+
+    def _by_case(self, values: NDArray[np.float64], cases: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The mean of each row in each case; that of all where a case has no episode."""
+        found = np.repeat(values.sum(axis=1, keepdims=True) / values.shape[1], len(self.case_names), axis=1)
+        for case in np.unique(cases).tolist():
+            found[:, case] = values[:, cases == case].sum(axis=1) / np.sum(cases == case)
+        return found
+
+    def _eased(self, genomes: Batch, task: Task, episodes: Keys, eases: NDArray[np.float64]) -> Evaluation:
+        """Each with its own eases: all that share them at a time."""
+        kinds, which = np.unique(eases, axis=0, return_inverse=True)
+        if len(kinds) == 1:
+            one = task.eased(kinds[0].tolist())
+            return evaluate(genomes, one, episodes, threads=self.threads, workers=self.workers)
+        places = [np.flatnonzero(which.ravel() == kind) for kind in range(len(kinds))]
+        asked = [(genomes.take(place), task.eased(kind.tolist())) for place, kind in zip(places, kinds, strict=True)]
+        if self.workers is None:
+            found = [evaluate(chosen, one, episodes, threads=self.threads) for chosen, one in asked]
+        else:
+            pending = [submit(chosen, one, episodes, self.workers) for chosen, one in asked]
+            found = [each.result() for each in pending]
+        return Evaluation.joined(found).take(np.argsort(np.concatenate(places)))
 
     def spread(self, episodes: Keys) -> Keys:
         """Episodes that show the task evenly."""

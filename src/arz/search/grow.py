@@ -12,6 +12,10 @@ The first racers of a life are random. They can learn in *stages*: an easier pro
 (`walks_at`); then shorter episodes, until most of them are survived (`survives_at`); then the problem itself. What
 survival is worth beside the reward is a setting of each stage: where failing early pays, whoever begins learns to fail.
 
+What happens in an episode can come *gently*: each racer is spared some of it, less and less of what it survives, more
+of what it does not (`ease_rate`). So it is always asked for what it can nearly do. Nothing is spared in the end, nor
+where champions are chosen.
+
 Who stays is decided by *cases* (which leg breaks, say): the best over all stays, then those that are best in some
 cases, drawn by epsilon-lexicase (La Cava et al. 2016).
 """
@@ -28,7 +32,7 @@ from numpy.typing import NDArray
 from arz.search.cloud import HUGE, Cloud, check_spreads
 from arz.search.draws import normal_rows
 from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
-from arz.search.problem import UNTRIED, G, GrowingProblem
+from arz.search.problem import UNTRIED, Conditions, G, GrowingProblem
 from arz.streams import Stream, key, keys
 
 Floats = NDArray[np.float64]
@@ -38,6 +42,8 @@ EASY, SHORT, WHOLE = range(3)
 """The stages in which a race learns: an easier problem, shorter episodes, the problem itself."""
 RECENT = 0.2
 """How much the last generation counts in what happened of late."""
+LEAST_EASE = 0.01
+"""Who is spared less than this is spared nothing."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,12 @@ class GrowSettings(SharedSettings):
     short_steps: int = 0
     """...whose episodes have so many steps; 0 for no such stage..."""
     survives_at: float = 0.45
-    """...and which ends when this share of them lasts to the end."""
+    """...and which ends when this share of them lasts to the end, in all cases if they come gently."""
+    ease_rate: float = 0.0
+    """From the second stage on, how fast what happens in an episode becomes as bad as it is: in each generation, a
+    structure is spared less of what it survives, by this share, and half as much more of the rest; 0 spares nothing."""
+    variety: float = 0.0
+    """How much the world differs from the usual one, in each generation in another way: up to 1."""
     patience: int = 0
     """A life that is not beyond its first two stages after so many generations ends; 0 waits for ever."""
     parsimony: float = 0.0
@@ -124,6 +135,10 @@ class GrowSettings(SharedSettings):
         for name in ("survival", "first_survival", "short_survival", "survives_at"):
             if not abs(getattr(self, name)) < HUGE:
                 raise ValueError(f"{name} must be a number, not {getattr(self, name)}")
+        if not 0 <= self.ease_rate < 1:
+            raise ValueError(f"ease_rate must be at least 0 and below 1, not {self.ease_rate}")
+        if not 0 <= self.variety <= 1:
+            raise ValueError(f"variety must lie in 0 to 1, not {self.variety}")
         if not self.walks_at < HUGE:
             raise ValueError(f"walks_at must be a number, or -inf for no such stage, not {self.walks_at}")
 
@@ -135,6 +150,10 @@ class Racer:
     cloud: Cloud
     worth: Floats
     """Of its centre, by case: added up over the later half of this rung."""
+    eases: Floats
+    """How much of what happens in each case it is spared."""
+    lasted: Floats
+    """The share of episodes that its samples survived of late, by case."""
     counted: int = 0
     """How many generations that were."""
     made_by: int = 0
@@ -146,6 +165,15 @@ class Racer:
     def mean(self) -> Floats:
         """Its worth by case."""
         return self.worth / max(self.counted, 1)
+
+    def go_on(self, lasted: Floats, survives_at: float, ease_rate: float) -> None:
+        """Notes which episodes were survived; who survives is spared less, who does not is spared more."""
+        self.lasted = self.lasted + RECENT * (lasted - self.lasted)
+        if ease_rate:
+            less = self.eases * (1 - ease_rate)
+            more = np.minimum(1.0, np.maximum(self.eases, LEAST_EASE) / (1 - ease_rate / 2))
+            eases = np.where(self.lasted >= survives_at, less, more)
+            self.eases = np.where(eases < LEAST_EASE, 0.0, eases)
 
 
 @dataclass
@@ -160,8 +188,6 @@ class Race:
     stage: int = WHOLE
     age: int = 0
     """In generations."""
-    lasted: float = 0.0
-    """The share of episodes that the best racer survived of late."""
     middle: float = -math.inf
     """The fitness that half of the samples of the best racer reached in the last generation."""
 
@@ -205,7 +231,8 @@ class Grow(Evolution[G]):
         assert self.population is not None
         owners = np.repeat(places, settings.samples)
         genomes = self.problem.with_numbers(self.population.take(owners), np.concatenate(centres))
-        worth, objectives, lasted = self._try(genomes, owners)
+        eases = np.repeat(np.stack([racer.eases for racer in self._racing(places)]), settings.samples, axis=0)
+        worth, objectives, lasted = self._try(genomes, owners, eases)
         first = np.arange(len(places)) * settings.samples
         parents, mutations = self._origins(places)
         count.evaluations += len(genomes)
@@ -214,11 +241,15 @@ class Grow(Evolution[G]):
         self._put(places, genomes.take(first), objectives[first], numbers[first])
         for k, racer in enumerate(self._racing(places)):
             mine = slice(k * settings.samples, (k + 1) * settings.samples)
-            self._follow(racer, worth[mine], draws[k], self.races[int(places[k]) // settings.population])
+            race = self.races[int(places[k]) // settings.population]
+            self._follow(racer, worth[mine], draws[k], race)
+            if race.stage != EASY:
+                share = np.add.reduce(lasted[mine], axis=0) / settings.samples
+                racer.go_on(share, settings.survives_at, settings.ease_rate)
         for island, race in enumerate(self.races):
             race.generation, race.age = race.generation + 1, race.age + 1
             here = np.flatnonzero(places // settings.population == island)
-            self._watch(race, here, objectives[:, 0].reshape(len(places), -1), lasted.reshape(len(places), -1))
+            self._watch(race, self._racing(places[here]), objectives[:, 0].reshape(len(places), -1)[here])
             if race.generation >= self._length(race):
                 self._end_rung(island)
         return births
@@ -250,20 +281,22 @@ class Grow(Evolution[G]):
         self.population = (self.population + genomes).take(order)
         self.objectives[places], self.numbers[places] = objectives, numbers
 
-    def _try(self, genomes: G, owners: Places) -> tuple[Floats, Floats, Floats]:
-        """The worth of each by case, the objectives, and the share of episodes that lasted to the end."""
+    def _try(self, genomes: G, owners: Places, eases: Floats) -> tuple[Floats, Floats, Floats]:
+        """The worth of each by case, the objectives, and the share of episodes that lasted to the end by case."""
         settings = self.settings
         episodes = self._fitness_episodes(self._episode_set)
         stages = np.array([race.stage for race in self.races])[owners // settings.population]
-        worth = np.zeros((len(genomes), len(self.problem.case_names)))
-        objectives, lasted = np.zeros((len(genomes), self.problem.objectives)), np.zeros(len(genomes))
+        world = key(self.seed, "world", self._episode_set)
+        worth, lasted = np.zeros(eases.shape), np.zeros(eases.shape)
+        objectives = np.zeros((len(genomes), self.problem.objectives))
         for stage, survival in enumerate((settings.first_survival, settings.short_survival, settings.survival)):
             where = np.flatnonzero(stages == stage)
             if not len(where):
                 continue
             chosen = genomes if len(where) == len(genomes) else genomes.take(where)
             steps = settings.short_steps if stage == SHORT else 0
-            tried = self.problem.try_cases(chosen, episodes, survival, stage == EASY, steps)
+            conditions = Conditions(survival, stage == EASY, steps, settings.variety, world)
+            tried = self.problem.try_cases(chosen, episodes, conditions, eases[where])
             worth[where], objectives[where], lasted[where] = tried.worth, tried.objectives, tried.lasted
             self.counters.steps += int(tried.steps.sum())
         return worth, objectives, lasted
@@ -272,27 +305,30 @@ class Grow(Evolution[G]):
         """The cloud of a racer learns from its samples."""
         settings = self.settings
         if 2 * (race.generation + 1) > self._length(race):  # the later half counts
-            racer.worth = racer.worth + worth[0]
+            racer.worth = racer.worth + worth[0] * np.where(worth[0] > 0, 1 - racer.eases / 2, 1.0)
             racer.counted += 1
         value = np.add.reduce(worth, axis=1)
         best = 1 + np.argsort(-value[1:], kind="stable")[: (settings.samples - 1) // 2]
         racer.cloud.move(draws[best], settings.least_spread, settings.most_spread)
 
-    def _watch(self, race: Race, here: Places, fitness: Floats, lasted: Floats) -> None:
+    def _watch(self, race: Race, racers: list[Racer], fitness: Floats) -> None:
         """Notes how well the racers of an island do, and ends the stage of short episodes when most are survived.
 
         Args:
             race: of the island.
-            here: which rows are of its racers.
+            racers: of the island.
             fitness: of their samples [racer, sample].
-            lasted: the share of their episodes that lasted to the end, likewise.
         """
-        settings = self.settings
-        race.middle = float(np.sort(fitness[here], axis=1)[:, settings.samples // 2].max())
-        share = np.add.reduce(lasted[here], axis=1) / settings.samples
-        race.lasted += RECENT * (float(share.max()) - race.lasted)
-        if race.stage == SHORT and race.lasted >= settings.survives_at:
+        race.middle = float(np.sort(fitness, axis=1)[:, self.settings.samples // 2].max())
+        if race.stage == SHORT and any(map(self._survives, racers)):
             race.stage = WHOLE
+
+    def _survives(self, racer: Racer) -> bool:
+        """Whether it survives most episodes, as they are."""
+        survives_at = self.settings.survives_at
+        if self.settings.ease_rate:
+            return not racer.eases.any() and bool(np.all(racer.lasted >= survives_at))
+        return float(np.add.reduce(racer.lasted)) / len(racer.lasted) >= survives_at
 
     def _end_easy(self, race: Race, places: Places) -> Places:
         """Those who go on to the next stage, if one is good enough for it: all who are."""
@@ -300,7 +336,7 @@ class Grow(Evolution[G]):
         if race.stage != EASY or race.middle < settings.walks_at:
             return places
         fitness = self.fitness[places]
-        race.stage, race.rung, race.lasted = (SHORT if settings.short_steps else WHOLE), 0, 0.0
+        race.stage, race.rung = (SHORT if settings.short_steps else WHOLE), -1  # the next rung is the first
         return np.asarray(places[fitness >= min(settings.walks_at, float(fitness.max()))])
 
     # ---- rounds ----
@@ -331,14 +367,18 @@ class Grow(Evolution[G]):
             self.racers[place] = self._racer(place, made_by)
         self.structures += size
 
-    def _racer(self, place: int, made_by: int, parent: Cloud | None = None) -> Racer:
+    def _racer(self, place: int, made_by: int, parent: Racer | None = None) -> Racer:
         """A new racer in a place, whose genome is there already."""
         assert self.population is not None
         genome = self.population.take(np.array([place]))
         units = self.problem.units(genome)
         centre, spread = self.problem.numbers(genome)[0], self.settings.sample_spread
-        cloud = Cloud.around(centre, units, spread) if parent is None else parent.inherited(centre, units, spread)
-        return Racer(cloud, np.zeros(len(self.problem.case_names)), made_by=made_by)
+        none = np.zeros(len(self.problem.case_names))
+        if parent is not None:
+            cloud = parent.cloud.inherited(centre, units, spread)
+            return Racer(cloud, none, parent.eases, parent.lasted, made_by=made_by)
+        eases = none + (self.settings.ease_rate > 0)
+        return Racer(Cloud.around(centre, units, spread), none, eases, none, made_by=made_by)
 
     def _end_rung(self, island: int) -> None:
         """The worse half drops out; if few are left, a new round begins."""
@@ -415,7 +455,7 @@ class Grow(Evolution[G]):
         for place, parent, made_by in zip(free, one.tolist(), mutations.tolist(), strict=True):
             racer = self.racers[parent]
             assert racer is not None
-            self.racers[place] = self._racer(place, made_by, racer.cloud)
+            self.racers[place] = self._racer(place, made_by, racer)
         self.structures += len(free)
 
     # ---- champions ----
@@ -437,10 +477,14 @@ class Grow(Evolution[G]):
         doing = ("easier task", "short episodes", f"round {rounds + 1}")[stage]
         parts = [f"structures {self.structures}", f"racing {len(racing)}", doing]
         known = [racer for racer in racing if racer.counted]
-        if known and len(self.problem.case_names) > 1 and stage == WHOLE:
-            best = max(known, key=lambda racer: float(np.add.reduce(racer.mean))).mean
-            each = zip(self.problem.case_names, best.tolist(), strict=True)
-            parts.append(" ".join(f"{name} {value:.0f}" for name, value in each))
+        told: list[str] = []
+        if racing and stage == SHORT and self.settings.ease_rate:
+            told = [f"{1 - ease:.0%}" for ease in min(racing, key=lambda racer: float(racer.eases.sum())).eases]
+        elif known and len(self.problem.case_names) > 1 and stage == WHOLE:
+            best = max(known, key=lambda racer: float(np.add.reduce(racer.mean)))
+            told = [f"{value:.0f}" for value in best.mean]
+        if told:
+            parts.append(" ".join(map(" ".join, zip(self.problem.case_names, told, strict=True))))
         return "  ".join(parts)
 
     def _end_lives(self) -> None:
@@ -462,11 +506,11 @@ class Grow(Evolution[G]):
         places = [place for place, racer in enumerate(self.racers) if racer is not None]
         racing = self._racing(np.array(places, np.int64))
         facts = [
-            [place, racer.counted, racer.made_by, racer.is_new, *racer.worth.tolist()]
+            [place, racer.counted, racer.made_by, racer.is_new, *racer.worth, *racer.eases, *racer.lasted]
             for place, racer in zip(places, racing, strict=True)
         ]
         return {
-            "racers": np.array(facts, np.float64).reshape(len(places), 4 + len(self.problem.case_names)),
+            "racers": np.array(facts, np.float64).reshape(len(places), 4 + 3 * len(self.problem.case_names)),
             "clouds": np.concatenate([racer.cloud.rows() for racer in racing]) if racing else np.zeros((0, 2)),
             "races": np.array([[*vars(race).values()] for race in self.races], float),
             "structures": np.array([[float(self.structures)]]),
@@ -485,18 +529,15 @@ class Grow(Evolution[G]):
         cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
         facts, clouds, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
         numbers = self.problem.numbers(self.population).shape[1]
-        if (facts.shape[1:], races.shape, structures.shape) != ((4 + cases,), (islands, 7), (1, 1)):
+        if (facts.shape[1:], races.shape, structures.shape) != ((4 + 3 * cases,), (islands, 6), (1, 1)):
             raise ValueError("the racers have another size")
         if len(facts) and clouds.shape != (6 * len(facts), numbers):
             raise ValueError("the clouds have another size")
         whole = np.concatenate([facts[:, :4].ravel(), races[:, :5].ravel(), structures.ravel()])
         if not np.all((whole >= 0) & (whole < 2**53) & (whole % 1 == 0)) or np.any(facts[:, 2] > 255):
             raise ValueError("the racers are odd")
-        if (
-            not np.isfinite(facts).all()
-            or np.any(facts[:, 3] > 1)
-            or not np.all((races[:, 5] >= 0) & (races[:, 5] <= 1))
-        ):
+        shares = facts[:, 4 + cases :]
+        if not np.isfinite(facts).all() or np.any(facts[:, 3] > 1) or np.any((shares < 0) | (shares > 1)):
             raise ValueError("the racers are odd")
         if np.isnan(races).any():
             raise ValueError("the races are odd")
@@ -507,8 +548,10 @@ class Grow(Evolution[G]):
             if life.is_begun and not np.any(places // self.settings.population == island):
                 raise ValueError("an island has no racers")
         self.racers = [None] * slots
-        for k, (place, counted, made_by, is_new, *worth) in enumerate(facts.tolist()):
+        for k, row in enumerate(facts):
+            place, counted, made_by, is_new = map(int, row[:4].tolist())
+            worth, eases, lasted = row[4:].reshape(3, cases).copy()
             cloud = Cloud.of_rows(clouds[6 * k : 6 * k + 6])
-            self.racers[int(place)] = Racer(cloud, np.array(worth), int(counted), int(made_by), bool(is_new))
+            self.racers[place] = Racer(cloud, worth, eases, lasted, counted, made_by, bool(is_new))
         self.races = [Race(*map(int, row[:5]), *row[5:]) for row in races.tolist()]
         self.structures = int(structures[0, 0])

@@ -110,9 +110,25 @@ class Trial:
     """By case [genome, case]."""
     objectives: NDArray[np.float64]
     lasted: NDArray[np.float64]
-    """The share of episodes that lasted to the end."""
+    """The share of episodes that lasted to the end, by case [genome, case]."""
     steps: NDArray[np.float64]
     """How many each took."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which genomes are tried."""
+
+    survival: float = 0.0
+    """What a step is worth beside its reward."""
+    is_easy: bool = False
+    """In an easier problem."""
+    steps: int = 0
+    """Of an episode, in which as much happens, early on; 0 for as many as it has."""
+    variety: float = 0.0
+    """How much the world may differ from the usual one..."""
+    world: int = 0
+    """...and the key of what it is like."""
 
 
 class GrowingProblem(TunableProblem[G], Protocol):
@@ -142,15 +158,14 @@ class GrowingProblem(TunableProblem[G], Protocol):
         """How long each is."""
         ...
 
-    def try_cases(self, genomes: G, episodes: Keys, survival: float, is_easy: bool, steps: int, /) -> Trial:
-        """Tries genomes in these episodes.
+    def try_cases(self, genomes: G, episodes: Keys, conditions: Conditions, eases: NDArray[np.float64], /) -> Trial:
+        """Tries genomes in these episodes, under some conditions.
 
         Args:
             genomes: whom.
             episodes: in which.
-            survival: what a step is worth beside its reward.
-            is_easy: try them in an easier problem.
-            steps: of episodes; 0 for as many as they have.
+            conditions: how.
+            eases: how much of what happens in a case is spared each genome [genome, case]: 0 for nothing, 1 for all.
         """
         ...
 

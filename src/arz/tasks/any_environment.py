@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
@@ -258,6 +258,28 @@ class AnyEnvironment:
 
     def shorter(self, steps: int, is_early: bool = False) -> AnyEnvironment:
         """Itself: what happens when is its own business."""
+        return self
+
+    def eased(self, eases: Sequence[float]) -> AnyEnvironment:
+        """Itself where nothing is spared.
+
+        Raises:
+            ValueError: something is.
+        """
+        if any(eases):
+            raise ValueError(
+                "ease_rate must be 0 for environments of Gymnasium: what changes there, changes as a whole"
+            )
+        return self
+
+    def varied(self, key: int, amount: float) -> AnyEnvironment:
+        """Itself: there is only one world.
+
+        Raises:
+            ValueError: it shall differ.
+        """
+        if amount:
+            raise ValueError("variety must be 0 for environments of Gymnasium: only the quadruped's world can differ")
         return self
 
     @property

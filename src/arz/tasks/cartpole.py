@@ -7,7 +7,7 @@ the schedules and how the paper is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -202,6 +202,26 @@ class Cartpole(ByFields):
 
     def shorter(self, steps: int, is_early: bool = False) -> Cartpole:
         """Itself: whole episodes are cheap."""
+        return self
+
+    def eased(self, eases: Sequence[float]) -> Cartpole:
+        """Itself where nothing is spared.
+
+        Raises:
+            ValueError: something is.
+        """
+        if any(eases):
+            raise ValueError("ease_rate must be 0 for cartpole: what changes there, changes as a whole")
+        return self
+
+    def varied(self, key: int, amount: float) -> Cartpole:
+        """Itself: there is only one world.
+
+        Raises:
+            ValueError: it shall differ.
+        """
+        if amount:
+            raise ValueError("variety must be 0 for cartpole: only the quadruped's world can differ")
         return self
 
     @property

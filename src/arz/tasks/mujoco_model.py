@@ -42,13 +42,14 @@ def load_mujoco() -> Any:
         raise ValueError(f"MuJoCo cannot be used here ({error}): {ADVICE}") from None
 
 
-def model_xml(*, contact: bool = True) -> str:
-    """The robot, its motors (torques) and the ground as MJCF; without contact if told so.
+def model_xml(*, contact: bool = True, friction: float = NUMBERS["friction"], payload: float = 0.0) -> str:
+    """The robot, its motors (torques) and the ground as MJCF; without contact, or with a payload (kg), if told so.
 
     The ground is as hard as MuJoCo allows at this time step (`solref`), and friction is a cone: that is nearest to the
     rigid contact of our simulator. MuJoCo's usual ground is ten times softer.
     """
     legs = "\n".join(_leg(name) for name in LEGS)
+    trunk = {**NUMBERS["trunk"], "mass": NUMBERS["trunk"]["mass"] + payload}
     motors = "\n".join(f'    <motor joint="{leg}_{joint}"/>' for leg in LEGS for joint in JOINTS)
     return f"""<mujoco model="laikago">
   <compiler angle="radian" autolimits="true"/>
@@ -66,7 +67,7 @@ def model_xml(*, contact: bool = True) -> str:
     <material name="ground" texture="tiles" texrepeat="1 1" texuniform="true"/>
   </asset>
   <default>
-    <geom contype="0" conaffinity="0" condim="3" friction="{NUMBERS["friction"]} 0 0" solref="{2 * NUMBERS["step"]} 1"/>
+    <geom contype="0" conaffinity="0" condim="3" friction="{friction} 0 0" solref="{2 * NUMBERS["step"]} 1"/>
     <joint type="hinge" limited="false"/>
     <default class="limb"><geom type="capsule" rgba="{COLOURS["leg"]}" mass="0"/></default>
   </default>
@@ -76,7 +77,7 @@ def model_xml(*, contact: bool = True) -> str:
     <body name="trunk" pos="0 0 {NUMBERS["height"]}">
       <camera name="side" mode="trackcom" pos="0.3 -1.9 0.55" xyaxes="1 0.12 0 -0.025 0.2 1"/>
       <freejoint name="trunk"/>
-      {_inertial(NUMBERS["trunk"])}
+      {_inertial(trunk)}
       <geom name="trunk" type="box" size="{_text(TRUNK_SIZE)}" rgba="{COLOURS["trunk"]}" mass="0"/>
 {legs}
     </body>
@@ -122,10 +123,11 @@ def _text(numbers: tuple[float, ...]) -> str:
     return " ".join(f"{number:.17g}" for number in numbers)
 
 
-@lru_cache(maxsize=2)
-def load_model(*, contact: bool = True) -> Any:
+@lru_cache(maxsize=8)
+def load_model(*, contact: bool = True, friction: float = NUMBERS["friction"], payload: float = 0.0) -> Any:
     """The robot as MuJoCo's model."""
-    return load_mujoco().MjModel.from_xml_string(model_xml(contact=contact))
+    xml = model_xml(contact=contact, friction=friction, payload=payload)
+    return load_mujoco().MjModel.from_xml_string(xml)
 
 
 def nominal_data(model: Any) -> Any:
@@ -135,10 +137,13 @@ def nominal_data(model: Any) -> Any:
     return data
 
 
-def engine(threads: int) -> core.Engine:
+def engine(
+    threads: int, friction: float = NUMBERS["friction"], payload: float = 0.0, strength: float = 1.0, latency: int = 0
+) -> core.Engine:
     """MuJoCo for our episodes, one simulation for each thread."""
     mujoco = load_mujoco()
-    model = load_model()
+    world = core.laikago_world(friction, payload, strength, latency)
+    model = load_model(friction=friction, payload=payload)
     library = ctypes.CDLL(str(_library(mujoco)))
     functions = [_address(library, name) for name in ("mj_step", "mj_getState", "mj_setState")]
     which = int(mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -147,7 +152,9 @@ def engine(threads: int) -> core.Engine:
     mujoco.mj_getState(model, first, start, which)
     datas = [mujoco.MjData(model) for _ in range(threads)]
     addresses = [[d._address, d.qpos.ctypes.data, d.qvel.ctypes.data, d.ctrl.ctypes.data] for d in datas]
-    return core.mujoco_engine(functions, model._address, which, start.tolist(), addresses, (model, datas, library))
+    return core.mujoco_engine(
+        functions, model._address, which, start.tolist(), addresses, world, (model, datas, library)
+    )
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:

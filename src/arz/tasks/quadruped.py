@@ -6,7 +6,7 @@ the paper is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from arz.names import did_you_mean
 from arz.native import ByFields, core
+from arz.streams import Stream
 from arz.tasks import mujoco_model
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
@@ -63,6 +64,9 @@ SWEEPS = (5, 20)
 IDLE_LENGTH, IDLE_RETURN = 400.0, 50.0
 """The paper's constraint: who lasts longer and returns less is worth nothing."""
 
+ALWAYS_TOLD = ("contact_iterations", "steps")
+"""What tests say of the variant that they are of, also where it is as usual."""
+
 CROWD, SMALL_CROWD, LARGE_IMAGE = 32, 16, 2000
 """How many robots move side by side, at least; so many where programs have so many numbers in memory."""
 
@@ -88,6 +92,16 @@ class Quadruped(ByFields):
     """The step at which it breaks; -1 for a random one in each episode."""
     break_before: int = 0
     """A random step is below this; 0 for any step of the episode."""
+    torque_left: tuple[float, ...] = (0.0,) * len(LEGS)
+    """What is left of the torque of a leg once it breaks, for FR, FL, RR and RL: 0 for nothing, 1 for all of it."""
+    friction: float = float(NUMBERS["friction"])
+    """Of the toes on the ground."""
+    payload: float = 0.0
+    """A mass that the trunk carries (kg)."""
+    motor_strength: float = 1.0
+    """The torque of all motors, as a share of what it should be."""
+    latency: int = 0
+    """Milliseconds until the motors hear of an action, below 10."""
     engine: str = "batched"
     """Who simulates: batched, double or mujoco."""
     contact_iterations: int = 1
@@ -119,6 +133,16 @@ class Quadruped(ByFields):
         before = self.break_before
         if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= self.steps:
             raise ValueError(f"break_before must be a step up to {self.steps}, or 0 for any, not {before!r}")
+        left = self.torque_left
+        if len(left) != len(LEGS) or not all(_is_number(value) and 0 <= value <= 1 for value in left):
+            raise ValueError(f"torque_left must be {len(LEGS)} numbers from 0 to 1, not {left!r}")
+        for name, low, high in (("friction", 0, 100), ("payload", -10, 1000), ("motor_strength", 0, 100)):
+            value = getattr(self, name)
+            if not _is_number(value) or not low <= value <= high:
+                raise ValueError(f"{name} must be a number from {low} to {high}, not {value!r}")
+        most = NUMBERS["substeps"] - 1
+        if not isinstance(self.latency, int) or isinstance(self.latency, bool) or not 0 <= self.latency <= most:
+            raise ValueError(f"latency must be a whole number from 0 to {most} (ms), not {self.latency!r}")
         for name in ("constraint", "floor"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
@@ -128,7 +152,8 @@ class Quadruped(ByFields):
         """The same, as the native core knows it."""
         leg = {"random": -2, "none": -1}.get(self.leg, LEGS.index(self.leg) if self.leg in LEGS else 0)
         step = -2 if self.break_step == RANDOM else self.break_step
-        return core.quadruped_settings(leg, step, self.steps, self.break_before or self.steps)
+        left = [float(value) for value in self.torque_left]
+        return core.quadruped_settings(leg, step, self.steps, self.break_before or self.steps, left)
 
     def native_engine(self, threads: int = 1) -> core.Engine:
         """Who simulates, as the native core knows it.
@@ -137,8 +162,13 @@ class Quadruped(ByFields):
             ValueError: it is MuJoCo, and that is not installed.
         """
         if self.engine == "mujoco":
-            return mujoco_model.engine(threads)
-        return core.own_engine(self.engine == "double", self.contact_iterations)
+            return mujoco_model.engine(threads, *self._world)
+        return core.own_engine(self.engine == "double", self.contact_iterations, core.laikago_world(*self._world))
+
+    @property
+    def _world(self) -> tuple[float, float, float, int]:
+        """Friction, payload, strength of the motors, latency."""
+        return float(self.friction), float(self.payload), float(self.motor_strength), self.latency
 
     def shared_engine(self) -> core.Engine:
         """For rollouts that several callers ask for: one at a time moves the robots of all, on its thread.
@@ -159,7 +189,12 @@ class Quadruped(ByFields):
     def variant(self) -> dict[str, Any]:
         """All but what the tests of a suite vary, and what only concerns a search."""
         left_out = ("leg", "break_step", "break_before", "engine", "constraint", "floor")
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        usual = asdict(Quadruped())
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in left_out and (name in ALWAYS_TOLD or value != usual[name])
+        }
 
     def breaks(self, episodes: Keys) -> NDArray[np.int32]:
         """Which leg breaks in each episode, and when: rows (leg, step); the leg -1 if none does."""
@@ -248,6 +283,30 @@ class Quadruped(ByFields):
         before = max(1, steps // 2) if is_early else min(self.break_before, steps)
         return replace(self, steps=steps, break_step=when, break_before=before)
 
+    def eased(self, eases: Sequence[float]) -> Quadruped:
+        """Where a leg breaks, so much of its torque is left."""
+        if self.leg == "random":
+            return replace(self, torque_left=tuple(eases))
+        left = [eases[0] if name == self.leg else 0.0 for name in LEGS]
+        return replace(self, torque_left=tuple(left))
+
+    def varied(self, key: int, amount: float) -> Quadruped:
+        """In another world: ground, motors and load differ by so much of what is usual among robots of a kind."""
+        stream = Stream(key)
+
+        def between(low: float, usual: float, high: float) -> float:
+            drawn = 2 * stream.uniform() - 1
+            return usual + amount * (drawn * (high - usual) if drawn > 0 else -drawn * (low - usual))
+
+        return replace(
+            self,
+            friction=between(0.5, self.friction, 1.25),
+            payload=between(-1.0, self.payload, 3.0),
+            motor_strength=between(0.8, self.motor_strength, 1.2),
+            latency=min(int(amount * 10 * stream.uniform()), NUMBERS["substeps"] - 1),
+            contact_iterations=max(1, self.contact_iterations + round(amount * (4 * stream.uniform() - 2))),
+        )
+
     @property
     def scoring(self) -> dict[str, Any]:
         """Programs that are certain to break the constraint stop."""
@@ -289,3 +348,7 @@ class Quadruped(ByFields):
     def sentence(self, status: Status) -> str:
         """How an episode ended."""
         return SENTENCES[status]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -29,6 +29,25 @@ class Evaluation:
     share counts once."""
     distances: NDArray[np.float64] | None = None
     """How far forward it went (m), where that means something."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Evaluation]) -> Evaluation:
+        """The policies of all parts, one after the other; they played as many episodes."""
+        distances = [part.distances for part in parts if part.distances is not None]
+        return cls(
+            np.concatenate([part.returns for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+            np.concatenate([part.statuses for part in parts]),
+            np.concatenate([part.sums for part in parts]),
+            np.concatenate(distances) if len(distances) == len(parts) else None,
+        )
+
+    def take(self, indices: NDArray[np.int64]) -> Evaluation:
+        """The policies at these positions."""
+        distances = None if self.distances is None else self.distances[indices]
+        return Evaluation(
+            self.returns[indices], self.lengths[indices], self.statuses[indices], self.sums[indices], distances
+        )
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -110,6 +129,22 @@ class Task(Protocol):
 
     def shorter(self, steps: int, is_early: bool = False) -> Self:
         """The task with fewer steps, in which as much happens, or early on, where that saves time."""
+        ...
+
+    def eased(self, eases: Sequence[float]) -> Self:
+        """The task where what happens in each case happens only in part: 0 for all of it, 1 for nothing.
+
+        Raises:
+            ValueError: it cannot.
+        """
+        ...
+
+    def varied(self, key: int, amount: float) -> Self:
+        """The task in a world that differs from the usual one, by an amount up to 1; the key says how.
+
+        Raises:
+            ValueError: there is only one world.
+        """
         ...
 
     @property
