@@ -17,6 +17,8 @@ constexpr int kAttempts = 12;
 // How likely a term is for the action and not for another register; how likely an expression looks at the observation
 // and not at the last action; and how likely what else it reads is there already and not a constant of its own.
 constexpr double kForAction = 0.8, kObserves = 0.75, kShares = 0.15;
+// How often an expression for a vector is a vector and not a number that scales one; and how often its other lines are.
+constexpr double kVectorResult = 1.0 / 4, kVectorLine = 1.0 / 3;
 
 std::uint16_t op_number(Op op) { return static_cast<std::uint16_t>(op); }
 
@@ -136,7 +138,7 @@ class Growth {
   int draw_kind() {
     if (target_.kind == kScalar || function_ > 0) return kScalar;
     if (target_.kind == kMatrix) return kMatrix;
-    return stream_.below(4) < 3 ? kScalar : kVector;
+    return stream_.uniform() < 1 - kVectorResult * sampler_.settings().growth_vectors ? kScalar : kVector;
   }
 
   // Draws an expression; its value is in the register that is returned, -1 where there is none.
@@ -144,7 +146,9 @@ class Growth {
     const int length = 1 + static_cast<int>(stream_.below(sampler_.settings().growth_length));
     int previous_kind = -1, previous = -1;
     for (int n = 1; n <= length; ++n) {
-      const int wanted = n == length || kind == kMatrix ? kind : stream_.below(3) < 2 ? kScalar : kVector;
+      int wanted = kind;
+      if (n < length && kind != kMatrix)
+        wanted = stream_.uniform() < 1 - kVectorLine * sampler_.settings().growth_vectors ? kScalar : kVector;
       previous = instruction(wanted, previous_kind, previous);
       if (previous < 0) return -1;
       previous_kind = wanted;

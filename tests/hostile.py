@@ -156,7 +156,7 @@ def calls() -> dict[str, Call]:
                 **{n: [-1, 7, 2**31 - 1] for n in (7, 8)},
                 **{n: [-1, 2**31 - 1] for n in range(9, 13)},
                 13: [0, 101],
-                **dict.fromkeys(range(14, 17), negative),
+                **dict.fromkeys(range(14, 18), negative),
             },
         ),
         "random_batch": Call(core.random_batch, (shape, settings, keys, 1), {3: threads}),
@@ -311,6 +311,7 @@ VARIATION: tuple[Any, ...] = (
     10,
     3,
     0.3,
+    1.0,
     0.1,
     0.01,
 )

@@ -75,6 +75,7 @@ def variation_settings(
     cadf_most: int,
     growth_length: int,
     growth_memory: float,
+    growth_vectors: float,
     growth_constants: float,
     growth_coefficient: float,
     /,

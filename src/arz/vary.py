@@ -110,6 +110,8 @@ class Variation(ByFields):
     """Most lines of a grown expression."""
     growth_memory: float = 0.3
     """How likely one of its lines reads its own destination: a sum, a clock, a latch."""
+    growth_vectors: float = 1.0
+    """How often its lines give a vector where a scalar would do, relative to the usual: vectors are few."""
     growth_constants: float = 0.1
     """Start values that a grown expression reads are drawn from U(-this, this); scalars are of all sizes around it."""
     growth_coefficient: float = 0.01
@@ -125,7 +127,7 @@ class Variation(ByFields):
             if not _is_whole(getattr(self, name)):
                 raise ValueError(f"{name} must be a whole number, not {getattr(self, name)!r}")
         numbers = ("sigma", "fraction", "decades", "initial_constants", "density")
-        for name in (*numbers, "growth_memory", "growth_constants", "growth_coefficient"):
+        for name in (*numbers, "growth_memory", "growth_vectors", "growth_constants", "growth_coefficient"):
             if not _is_number(getattr(self, name)):
                 raise ValueError(f"{name} must be a number, not {getattr(self, name)!r}")
         for what, weights in (("mutation", asdict(self.weights)), ("op", self.op_weights), ("operator", self.custom)):
@@ -171,6 +173,7 @@ class Variation(ByFields):
             *self.cadf_length,
             self.growth_length,
             self.growth_memory,
+            self.growth_vectors,
             self.growth_constants,
             self.growth_coefficient,
         )
