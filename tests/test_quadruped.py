@@ -88,15 +88,25 @@ def test_a_result_does_not_depend_on_the_other_episodes() -> None:
     assert same_bits(twice.returns[:, ::2], twice.returns[:, 1::2])
 
 
+OTHER_WORLD: dict[str, Any] = {
+    "torque_left": (0.3, 0.2, 0.1, 0.4),
+    "friction": 0.4,
+    "payload": 2.0,
+    "motor_strength": 0.8,
+    "latency": 5,
+}
+
+
+@pytest.mark.parametrize("world", [{}, OTHER_WORLD], ids=["usual", "other world"])
 @pytest.mark.parametrize("engine", ["batched", "double", "mujoco"])
-def test_the_environment_plays_the_same_episodes(engine: str) -> None:
+def test_the_environment_plays_the_same_episodes(engine: str, world: dict[str, Any]) -> None:
     if engine == "mujoco":
         pytest.importorskip("mujoco")
-    task = replace(TASK, engine=engine, steps=120)
+    task = replace(TASK, engine=engine, steps=120, **world)
     episodes = fresh_episodes(3)
     programs = assorted().unpack()[:12]
     found = evaluate(programs, task, episodes)
-    env = LaikagoLegBreak(engine=engine, steps=120)
+    env = LaikagoLegBreak(engine=engine, steps=120, **world)
     for p, program in enumerate(programs):
         rows = record(program, task, episodes)
         for e, episode in enumerate(episodes.tolist()):
@@ -339,3 +349,80 @@ def test_legs_break_before_the_step_that_is_said() -> None:
     for wrong in (-1, 1001, True, 1.5):
         with pytest.raises(ValueError, match="break_before must be a step up to 1000, or 0 for any"):
             Quadruped(break_before=wrong)  # type: ignore[arg-type]
+
+
+TROT = Path(__file__).parent.parent / "examples" / "reflex_trot.arz"
+ENGINES = ("batched", "double", "mujoco")
+WORLDS: dict[str, dict[str, Any]] = {
+    "friction": {"friction": 0.3},
+    "payload": {"payload": 3.0},
+    "motor_strength": {"motor_strength": 0.6},
+    "latency": {"latency": 9},
+}
+
+
+def states(task: Quadruped, seed: int = 0) -> np.ndarray[Any, Any]:
+    """What a walking robot goes through, in an episode."""
+    program = Program.load(TROT)
+    columns = record(program, task, fresh_episodes(1, first=seed))
+    return np.stack([columns[name][0] for name in STATE], axis=1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", WORLDS)
+def test_each_part_of_the_world_changes_the_physics(engine: str, name: str) -> None:
+    if engine == "mujoco":
+        pytest.importorskip("mujoco")
+    usual = Quadruped(leg="none", steps=60, engine=engine)
+    assert not np.array_equal(states(usual), states(replace(usual, **WORLDS[name])), equal_nan=True)
+    assert usual.variant == {"contact_iterations": 1, "steps": 60}
+    assert replace(usual, **WORLDS[name]).variant == {"contact_iterations": 1, "steps": 60, **WORLDS[name]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_left_of_the_torque_counts_from_the_step_of_the_break(engine: str) -> None:
+    if engine == "mujoco":
+        pytest.importorskip("mujoco")
+    usual = Quadruped(leg="FL", break_step=30, steps=60, engine=engine)
+    whole, half = replace(usual, leg="none", break_step=-1), replace(usual, torque_left=(0.0, 0.5, 0.0, 0.0))
+    broken, weak, sound = (states(task) for task in (usual, half, whole))
+    assert np.array_equal(broken[:31], weak[:31])
+    assert not np.array_equal(broken[31], weak[31])
+    assert not np.array_equal(weak[31], sound[31])
+    untouched = replace(usual, torque_left=(1.0, 1.0, 1.0, 1.0))
+    assert np.array_equal(states(untouched), sound)
+
+
+def test_eased_and_varied_tasks() -> None:
+    task = Quadruped()
+    assert task.eased((0.1, 0.2, 0.3, 0.4)).torque_left == (0.1, 0.2, 0.3, 0.4)
+    assert Quadruped(leg="FL").eased((0.5,)).torque_left == (0.0, 0.5, 0.0, 0.0)
+    assert task.varied(7, 0.0) == task
+    worlds = [task.varied(key, 1.0) for key in range(200)]
+    assert task.varied(3, 1.0) == worlds[3]
+    for name, low, high in (
+        ("friction", 0.5, 1.25),
+        ("payload", -1.0, 3.0),
+        ("motor_strength", 0.8, 1.2),
+        ("latency", 0, 9),
+    ):
+        drawn = [getattr(world, name) for world in worlds]
+        assert low <= min(drawn) < low + 0.1 * (high - low)
+        assert high - 0.11 * (high - low) < max(drawn) <= high
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"torque_left": (0.0, 0.0)}, "torque_left must be 4 numbers from 0 to 1"),
+        ({"torque_left": (0.0, 0.0, 2.0, 0.0)}, "torque_left must be 4 numbers from 0 to 1"),
+        ({"friction": -1.0}, "friction must be a number from 0 to 100"),
+        ({"friction": float("nan")}, "friction must be a number from 0 to 100"),
+        ({"payload": "much"}, "payload must be a number from -10 to 1000"),
+        ({"motor_strength": True}, "motor_strength must be a number from 0 to 100"),
+        ({"latency": 10}, "latency must be a whole number from 0 to 9"),
+    ],
+)
+def test_odd_worlds_get_a_sentence(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Quadruped(**wrong)

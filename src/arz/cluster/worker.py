@@ -28,6 +28,9 @@ PACKAGES = ("arz", "gymnasium", "mujoco", "numpy")
 PROBES: tuple[Task, ...] = (Cartpole(), Quadruped(steps=100, break_step=50))
 PROBE_POLICIES, PROBE_EPISODES = 64, 4
 
+MOST_ENGINES = 8
+"""So many simulations are kept, for tasks that come again."""
+
 
 class Worker:
     """Evaluates policies on one thread at a time. Another may bring what comes next before that is done."""
@@ -35,7 +38,7 @@ class Worker:
     def __init__(self) -> None:
         self._alone, self._lock = threading.Lock(), threading.Lock()
         self._ended = 0.0
-        self._engines: dict[tuple[str, int], Any] = {}
+        self._engines: dict[tuple[Any, ...], Any] = {}
 
     def about(self) -> dict[str, str]:
         """What must be the same for driver and workers, and where this is."""
@@ -59,9 +62,11 @@ class Worker:
 
     def _engine(self, task: Quadruped) -> Any:
         """One for all tasks whose robots move alike."""
-        alike = task.engine, task.contact_iterations
+        alike = task.simulation
         with self._lock:
             if alike not in self._engines:
+                while len(self._engines) >= MOST_ENGINES:  # worlds that vary do not come again
+                    del self._engines[next(iter(self._engines))]
                 self._engines[alike] = task.shared_engine()
             return self._engines[alike]
 

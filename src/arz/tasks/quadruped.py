@@ -170,6 +170,11 @@ class Quadruped(ByFields):
         """Friction, payload, strength of the motors, latency."""
         return float(self.friction), float(self.payload), float(self.motor_strength), self.latency
 
+    @property
+    def simulation(self) -> tuple[Any, ...]:
+        """What tasks share whose robots move alike."""
+        return self.engine, self.contact_iterations, *self._world
+
     def shared_engine(self) -> core.Engine:
         """For rollouts that several callers ask for: one at a time moves the robots of all, on its thread.
 
