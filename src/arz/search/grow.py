@@ -8,9 +8,10 @@ rung. When few are left, a new *round* begins: the survivors stay in the race as
 are made from them by small structural changes. A child that grows acts nearly as its parent did, and inherits its cloud
 number by number; what was tuned is what is inherited. So a new structure races its parent at equal evaluations.
 
-The first racers of a life are random. They can learn in *stages*: an easier problem, until one of them can do it
-(`walks_at`); then shorter episodes, until most of them are survived (`survives_at`); then the problem itself. What
-survival is worth beside the reward is a setting of each stage: where failing early pays, whoever begins learns to fail.
+The first racers of a life are random. Each can learn in *stages*: an easier problem, until it can do it (`walks_at`);
+then shorter episodes, until it survives most of them (`survives_at`); then the problem itself. Who is further stays.
+What survival is worth beside the reward is a setting of each stage: where failing early pays, whoever begins learns to
+fail.
 
 What happens in an episode can come *gently*: each racer is spared some of it, less and less of what it survives, more
 of what it does not (`ease_rate`). So it is always asked for what it can nearly do. Nothing is spared in the end, nor
@@ -39,9 +40,11 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 EASY, SHORT, WHOLE = range(3)
-"""The stages in which a race learns: an easier problem, shorter episodes, the problem itself."""
+"""The stages in which a racer learns: an easier problem, shorter episodes, the problem itself."""
 RECENT = 0.2
 """How much the last generation counts in what happened of late."""
+WHOLES = 6
+"""How many whole numbers a checkpoint has for a racer, before those by case."""
 LEAST_EASE = 0.01
 """Who is spared less than this is spared nothing."""
 
@@ -72,7 +75,9 @@ class GrowSettings(SharedSettings):
     survivors: int = 2
     """A round ends when so few structures are left..."""
     children: int = 6
-    """...and these join them in the next."""
+    """...and these join them in the next..."""
+    alone: int = 0
+    """...after so many generations in which the survivors are tuned alone."""
     transplants: float = 0.2
     """The share of children that get a term of another survivor."""
     sample_spread: float = 0.1
@@ -84,20 +89,21 @@ class GrowSettings(SharedSettings):
     first_survival: float = 1.0
     """The same in the first stage, an easier problem..."""
     walks_at: float = -math.inf
-    """...which ends when half of the samples of a structure have this fitness there; -inf for no such stage."""
+    """...which ends for a structure when half of its samples have this fitness there; -inf for no such stage."""
     short_survival: float = 3.0
     """The same in the second stage..."""
     short_steps: int = 0
     """...whose episodes have so many steps; 0 for no such stage..."""
     survives_at: float = 0.45
-    """...and which ends when this share of them lasts to the end, in all cases if they come gently."""
+    """...and which ends for a structure when this share of them lasts to the end, in all cases if they come gently."""
     ease_rate: float = 0.0
     """From the second stage on, how fast what happens in an episode becomes as bad as it is: in each generation, a
     structure is spared less of what it survives, by this share, and half as much more of the rest; 0 spares nothing."""
     variety: float = 0.0
     """How much the world differs from the usual one, in each generation in another way: up to 1."""
     patience: int = 0
-    """A life that is not beyond its first two stages after so many generations ends; 0 waits for ever."""
+    """A life in which nothing gets beyond the first stage in so many generations ends, and a structure that does not
+    get beyond the second goes on to the third; 0 waits for ever."""
     parsimony: float = 0.0
     """Of structures whose worth differs by less than this share the shorter one counts as better."""
 
@@ -120,6 +126,7 @@ class GrowSettings(SharedSettings):
         "rung": (MOST, "more take days"),
         "short_steps": (MOST, "no episode has more"),
         "patience": (MOST, "more take days"),
+        "alone": (MOST, "more take days"),
     }
 
     def __post_init__(self) -> None:
@@ -154,6 +161,9 @@ class Racer:
     """How much of what happens in each case it is spared."""
     lasted: Floats
     """The share of episodes that its samples survived of late, by case."""
+    stage: int = WHOLE
+    age: int = 0
+    """In this stage, in generations."""
     counted: int = 0
     """How many generations that were."""
     made_by: int = 0
@@ -166,7 +176,7 @@ class Racer:
         """Its worth by case."""
         return self.worth / max(self.counted, 1)
 
-    def go_on(self, lasted: Floats, survives_at: float, ease_rate: float) -> None:
+    def survive(self, lasted: Floats, survives_at: float, ease_rate: float) -> None:
         """Notes which episodes were survived; who survives is spared less, who does not is spared more."""
         self.lasted = self.lasted + RECENT * (lasted - self.lasted)
         if ease_rate:
@@ -185,11 +195,10 @@ class Race:
     generation: int = 0
     """Of this rung."""
     rounds: int = 0
-    stage: int = WHOLE
     age: int = 0
     """In generations."""
-    middle: float = -math.inf
-    """The fitness that half of the samples of the best racer reached in the last generation."""
+    is_alone: bool = False
+    """Whether the survivors are tuned before children join them."""
 
 
 @dataclass
@@ -231,8 +240,7 @@ class Grow(Evolution[G]):
         assert self.population is not None
         owners = np.repeat(places, settings.samples)
         genomes = self.problem.with_numbers(self.population.take(owners), np.concatenate(centres))
-        eases = np.repeat(np.stack([racer.eases for racer in self._racing(places)]), settings.samples, axis=0)
-        worth, objectives, lasted = self._try(genomes, owners, eases)
+        worth, objectives, lasted = self._try(genomes, self._racing(places))
         first = np.arange(len(places)) * settings.samples
         parents, mutations = self._origins(places)
         count.evaluations += len(genomes)
@@ -241,22 +249,17 @@ class Grow(Evolution[G]):
         self._put(places, genomes.take(first), objectives[first], numbers[first])
         for k, racer in enumerate(self._racing(places)):
             mine = slice(k * settings.samples, (k + 1) * settings.samples)
-            race = self.races[int(places[k]) // settings.population]
-            self._follow(racer, worth[mine], draws[k], race)
-            if race.stage != EASY:
-                share = np.add.reduce(lasted[mine], axis=0) / settings.samples
-                racer.go_on(share, settings.survives_at, settings.ease_rate)
+            self._follow(racer, worth[mine], draws[k], self.races[int(places[k]) // settings.population])
+            self._go_on(racer, objectives[mine, 0], lasted[mine])
         for island, race in enumerate(self.races):
             race.generation, race.age = race.generation + 1, race.age + 1
-            here = np.flatnonzero(places // settings.population == island)
-            self._watch(race, self._racing(places[here]), objectives[:, 0].reshape(len(places), -1)[here])
             if race.generation >= self._length(race):
                 self._end_rung(island)
         return births
 
     def _length(self, race: Race) -> int:
         """Generations of the present rung."""
-        return self.settings.rung << min(race.rung // 2, 20)
+        return self.settings.alone if race.is_alone else self.settings.rung << min(race.rung // 2, 20)
 
     def _racing(self, places: Places) -> list[Racer]:
         found = [self.racers[place] for place in places.tolist()]
@@ -281,11 +284,12 @@ class Grow(Evolution[G]):
         self.population = (self.population + genomes).take(order)
         self.objectives[places], self.numbers[places] = objectives, numbers
 
-    def _try(self, genomes: G, owners: Places, eases: Floats) -> tuple[Floats, Floats, Floats]:
+    def _try(self, genomes: G, racers: list[Racer]) -> tuple[Floats, Floats, Floats]:
         """The worth of each by case, the objectives, and the share of episodes that lasted to the end by case."""
         settings = self.settings
         episodes = self._fitness_episodes(self._episode_set)
-        stages = np.array([race.stage for race in self.races])[owners // settings.population]
+        stages = np.repeat([racer.stage for racer in racers], settings.samples)
+        eases = np.repeat(np.stack([racer.eases for racer in racers]), settings.samples, axis=0)
         world = key(self.seed, "world", self._episode_set)
         worth, lasted = np.zeros(eases.shape), np.zeros(eases.shape)
         objectives = np.zeros((len(genomes), self.problem.objectives))
@@ -311,17 +315,27 @@ class Grow(Evolution[G]):
         best = 1 + np.argsort(-value[1:], kind="stable")[: (settings.samples - 1) // 2]
         racer.cloud.move(draws[best], settings.least_spread, settings.most_spread)
 
-    def _watch(self, race: Race, racers: list[Racer], fitness: Floats) -> None:
-        """Notes how well the racers of an island do, and ends the stage of short episodes when most are survived.
+    def _go_on(self, racer: Racer, fitness: Floats, lasted: Floats) -> None:
+        """A racer goes on to the next stage when it can do this one.
 
         Args:
-            race: of the island.
-            racers: of the island.
-            fitness: of their samples [racer, sample].
+            racer: which.
+            fitness: of its samples.
+            lasted: the share of episodes that they survived [sample, case].
         """
-        race.middle = float(np.sort(fitness, axis=1)[:, self.settings.samples // 2].max())
-        if race.stage == SHORT and any(map(self._survives, racers)):
-            race.stage = WHOLE
+        settings, stage = self.settings, racer.stage
+        racer.age += 1
+        if stage == EASY:
+            if float(np.sort(fitness)[settings.samples // 2]) >= settings.walks_at:
+                racer.stage = SHORT if settings.short_steps else WHOLE
+        else:
+            share = np.add.reduce(lasted, axis=0) / settings.samples
+            racer.survive(share, settings.survives_at, settings.ease_rate)
+            is_late = 0 < settings.patience <= racer.age
+            if stage == SHORT and (is_late or self._survives(racer)):
+                racer.stage = WHOLE
+        if racer.stage != stage:
+            racer.age, racer.worth, racer.counted = 0, np.zeros_like(racer.worth), 0
 
     def _survives(self, racer: Racer) -> bool:
         """Whether it survives most episodes, as they are."""
@@ -330,22 +344,12 @@ class Grow(Evolution[G]):
             return not racer.eases.any() and bool(np.all(racer.lasted >= survives_at))
         return float(np.add.reduce(racer.lasted)) / len(racer.lasted) >= survives_at
 
-    def _end_easy(self, race: Race, places: Places) -> Places:
-        """Those who go on to the next stage, if one is good enough for it: all who are."""
-        settings = self.settings
-        if race.stage != EASY or race.middle < settings.walks_at:
-            return places
-        fitness = self.fitness[places]
-        race.stage, race.rung = (SHORT if settings.short_steps else WHOLE), -1  # the next rung is the first
-        return np.asarray(places[fitness >= min(settings.walks_at, float(fitness.max()))])
-
     # ---- rounds ----
 
     def _begin_race(self, island: int) -> None:
         """The random racers with which a life begins."""
         settings, size = self.settings, self.settings.population
-        stage = EASY if settings.walks_at > -HUGE else SHORT if settings.short_steps else WHOLE
-        self.races[island] = Race(stage=stage)
+        self.races[island] = Race()
         numbers = self.structures + np.arange(size)
         if self.start is None:
             genomes = self.problem.grown(keys(self.seed, "structure", numbers), settings.first_terms)
@@ -376,9 +380,10 @@ class Grow(Evolution[G]):
         none = np.zeros(len(self.problem.case_names))
         if parent is not None:
             cloud = parent.cloud.inherited(centre, units, spread)
-            return Racer(cloud, none, parent.eases, parent.lasted, made_by=made_by)
-        eases = none + (self.settings.ease_rate > 0)
-        return Racer(Cloud.around(centre, units, spread), none, eases, none, made_by=made_by)
+            return Racer(cloud, none, parent.eases, parent.lasted, parent.stage, parent.age, made_by=made_by)
+        settings, eases = self.settings, none + (self.settings.ease_rate > 0)
+        stage = EASY if settings.walks_at > -HUGE else SHORT if settings.short_steps else WHOLE
+        return Racer(Cloud.around(centre, units, spread), none, eases, none, stage, made_by=made_by)
 
     def _end_rung(self, island: int) -> None:
         """The worse half drops out; if few are left, a new round begins."""
@@ -386,13 +391,15 @@ class Grow(Evolution[G]):
         first = island * settings.population
         places = np.array([first + k for k in range(settings.population) if self.racers[first + k] is not None])
         keep = max(min(settings.survivors, len(places)), (len(places) + 1) // 2)
-        kept = self._end_easy(race, self._best(island, places, keep))
+        kept = self._best(island, places, keep)
         self._drop(sorted(set(places.tolist()) - set(kept.tolist())))
         for racer in self._racing(kept):
             racer.worth, racer.counted = np.zeros_like(racer.worth), 0
-        race.rung, race.generation, race.middle = race.rung + 1, 0, -math.inf
+        race.rung, race.generation = race.rung + 1, 0
         if len(kept) <= settings.survivors:
-            self._begin_round(island, kept)
+            race.is_alone = settings.alone > 0 and not race.is_alone
+            if not race.is_alone:
+                self._begin_round(island, kept)
 
     def _drop(self, places: list[int]) -> None:
         """Empties places: nobody lives there, and what they scored does not count any more."""
@@ -401,16 +408,19 @@ class Grow(Evolution[G]):
         self.objectives[places] = UNTRIED
 
     def _best(self, island: int, places: Places, keep: int) -> Places:
-        """Who stays, best first: the best over all cases, then by epsilon-lexicase."""
+        """Who stays, best first: of those who are furthest the best over all cases, then by epsilon-lexicase."""
         worth = np.stack([racer.mean for racer in self._racing(places)])
+        stages = np.array([racer.stage for racer in self._racing(places)])
         total = np.add.reduce(worth, axis=1)
-        chosen, is_left = [self._leader(places, total)], np.ones(len(places), bool)
+        furthest = np.flatnonzero(stages == stages.max())
+        chosen = [int(furthest[self._leader(places[furthest], total[furthest])])]
+        is_left = np.ones(len(places), bool)
         race = self.races[island]
         stream = Stream(key(self.seed, f"cases {self.lives[island].number} {race.rounds}", race.rung))
         while len(chosen) < keep:
             is_left[chosen[-1]] = False
-            left = np.flatnonzero(is_left)
-            cases = list(range(worth.shape[1])) if race.stage != EASY else []
+            left = np.flatnonzero(is_left & (stages == stages[is_left].max()))
+            cases = list(range(worth.shape[1])) if stages[left[0]] != EASY else []
             while cases and len(left) > 1:
                 values = worth[left, cases.pop(stream.below(len(cases)))]
                 margin = float(np.median(np.abs(values - np.median(values))))
@@ -466,14 +476,20 @@ class Grow(Evolution[G]):
         top = self.settings.select_top
         for island in range(self.settings.islands):
             places = [k for k in range(island * size, (island + 1) * size) if self.racers[k] is not None]
-            ranked = sorted(places, key=lambda place: -self.fitness[place])[:top]
+            ranked = sorted(places, key=self._rank, reverse=True)[:top]
             found.append((ranked * top)[:top])
         return np.array(found)
+
+    def _rank(self, place: int) -> tuple[int, float]:
+        """How far its racer is, and how it did there."""
+        racer = self.racers[place]
+        return (EASY if racer is None else racer.stage), float(self.fitness[place])
 
     def standing(self) -> str:
         """How many structures were tried and race, the stage, and the worth of the best by case."""
         racing = [racer for racer in self.racers if racer is not None]
-        rounds, stage = max(race.rounds for race in self.races), min(race.stage for race in self.races)
+        rounds, stage = max(race.rounds for race in self.races), max((racer.stage for racer in racing), default=EASY)
+        racing = [racer for racer in racing if racer.stage == stage]
         doing = ("easier task", "short episodes", f"round {rounds + 1}")[stage]
         parts = [f"structures {self.structures}", f"racing {len(racing)}", doing]
         known = [racer for racer in racing if racer.counted]
@@ -491,7 +507,8 @@ class Grow(Evolution[G]):
         super()._end_lives()
         size, patience = self.settings.population, self.settings.patience
         for island, race in enumerate(self.races):
-            if patience and race.stage != WHOLE and race.age >= patience and self.lives[island].is_begun:
+            here = [racer for racer in self.racers[island * size : (island + 1) * size] if racer is not None]
+            if patience and race.age >= patience and here and all(racer.stage == EASY for racer in here):
                 self._end_life(island)
         for island, life in enumerate(self.lives):
             if not life.is_begun:
@@ -506,11 +523,14 @@ class Grow(Evolution[G]):
         places = [place for place, racer in enumerate(self.racers) if racer is not None]
         racing = self._racing(np.array(places, np.int64))
         facts = [
-            [place, racer.counted, racer.made_by, racer.is_new, *racer.worth, *racer.eases, *racer.lasted]
+            [
+                *(place, racer.stage, racer.age, racer.counted, racer.made_by, racer.is_new),
+                *(*racer.worth, *racer.eases, *racer.lasted),
+            ]
             for place, racer in zip(places, racing, strict=True)
         ]
         return {
-            "racers": np.array(facts, np.float64).reshape(len(places), 4 + 3 * len(self.problem.case_names)),
+            "racers": np.array(facts, np.float64).reshape(len(places), WHOLES + 3 * len(self.problem.case_names)),
             "clouds": np.concatenate([racer.cloud.rows() for racer in racing]) if racing else np.zeros((0, 2)),
             "races": np.array([[*vars(race).values()] for race in self.races], float),
             "structures": np.array([[float(self.structures)]]),
@@ -529,29 +549,32 @@ class Grow(Evolution[G]):
         cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
         facts, clouds, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
         numbers = self.problem.numbers(self.population).shape[1]
-        if (facts.shape[1:], races.shape, structures.shape) != ((4 + 3 * cases,), (islands, 6), (1, 1)):
+        if (facts.shape[1:], races.shape, structures.shape) != ((WHOLES + 3 * cases,), (islands, 5), (1, 1)):
             raise ValueError("the racers have another size")
         if len(facts) and clouds.shape != (6 * len(facts), numbers):
             raise ValueError("the clouds have another size")
-        whole = np.concatenate([facts[:, :4].ravel(), races[:, :5].ravel(), structures.ravel()])
-        if not np.all((whole >= 0) & (whole < 2**53) & (whole % 1 == 0)) or np.any(facts[:, 2] > 255):
+        whole = np.concatenate([facts[:, :WHOLES].ravel(), races.ravel(), structures.ravel()])
+        if not np.all((whole >= 0) & (whole < 2**53) & (whole % 1 == 0)) or np.any(facts[:, 4] > 255):
             raise ValueError("the racers are odd")
-        shares = facts[:, 4 + cases :]
-        if not np.isfinite(facts).all() or np.any(facts[:, 3] > 1) or np.any((shares < 0) | (shares > 1)):
+        shares = facts[:, WHOLES + cases :]
+        if not np.isfinite(facts).all() or np.any(facts[:, 5] > 1) or np.any((shares < 0) | (shares > 1)):
             raise ValueError("the racers are odd")
-        if np.isnan(races).any():
+        if np.any(races[:, 4] > 1):
             raise ValueError("the races are odd")
         places = facts[:, 0].astype(np.int64)
-        if len(np.unique(places)) != len(places) or np.any(places >= slots) or not np.all(races[:, 3] <= WHOLE):
+        if len(np.unique(places)) != len(places) or np.any(places >= slots) or np.any(facts[:, 1] > WHOLE):
             raise ValueError("the racers are odd")
         for island, life in enumerate(self.lives):
             if life.is_begun and not np.any(places // self.settings.population == island):
                 raise ValueError("an island has no racers")
         self.racers = [None] * slots
         for k, row in enumerate(facts):
-            place, counted, made_by, is_new = map(int, row[:4].tolist())
-            worth, eases, lasted = row[4:].reshape(3, cases).copy()
+            place, stage, age, counted, made_by, is_new = map(int, row[:WHOLES].tolist())
+            worth, eases, lasted = row[WHOLES:].reshape(3, cases).copy()
             cloud = Cloud.of_rows(clouds[6 * k : 6 * k + 6])
-            self.racers[place] = Racer(cloud, worth, eases, lasted, counted, made_by, bool(is_new))
-        self.races = [Race(*map(int, row[:5]), *row[5:]) for row in races.tolist()]
+            self.racers[place] = Racer(cloud, worth, eases, lasted, stage, age, counted, made_by, bool(is_new))
+        self.races = [
+            Race(int(rung), int(generation), int(rounds), int(age), bool(is_alone))
+            for rung, generation, rounds, age, is_alone in races.tolist()
+        ]
         self.structures = int(structures[0, 0])
