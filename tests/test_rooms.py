@@ -135,6 +135,10 @@ DOORS: dict[str, set[str]] = {
     "runs.lineage": {"search.evolution"},
     "runs.database": set(),
     "runs.store": {"runs.database", "runs.lineage"},
+    "runs.pruning": {"evaluate", "explain.ablation", "interpreter", "program", "runs.problem", "search.cloud", "vary"}
+    | {"search.draws", "search.problem", "simplify", "streams", "tasks.task"},
+    "commands.pruning": {"", "cluster.ray_workers", "commands.common", "files", "network", "runs.database", "terminal"}
+    | {"runs.pruning", "runs.run"},
     "runs.session": {
         "evaluate",
         "native",
@@ -251,6 +255,7 @@ DOORS: dict[str, set[str]] = {
         "commands.explaining",
         "commands.exporting",
         "commands.looking",
+        "commands.pruning",
         "commands.reproducing",
         "commands.sweeping",
     }
@@ -275,7 +280,7 @@ DOORS: dict[str, set[str]] = {
     }
     | {"tasks.cartpole", "tasks.quadruped", "terminal"},
     "commands.evolving": {"runs.database"}
-    | {"files"}
+    | {"commands.pruning", "files"}
     | {"assess", "names"}
     | {
         "cluster.ray_workers",

@@ -31,7 +31,7 @@ METHODS = ("ars", "ppo")
 BACKENDS = ("local", "ray")
 """Who evaluates policies."""
 
-IMPORTING = ("evolve", "resume", "sweep", "compare", "test", "replay", "explain", "trace", "ablate", "export")
+IMPORTING = ("evolve", "resume", "sweep", "compare", "test", "replay", "explain", "trace", "ablate", "prune", "export")
 """Commands that may need code of others."""
 ALIASES = {"--max-cadfs": ("--cadfs",)}
 """Shorter names of options."""
@@ -300,6 +300,20 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     ablate.add_argument("--threads", type=int, help="how many to use (default: all)")
     _add_episode(ablate, which=False)
     _add_json(ablate)
+
+    prune = command("prune", "leave out what a program does not need, and tune the numbers of the rest again")
+    prune.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
+    prune.add_argument(
+        "--tolerance", type=float, default=0.01, help="the share of the score that may be lost (default: 0.01)"
+    )
+    prune.add_argument(
+        "--generations", type=int, default=60, help="of tuning, each time lines were left out (default: 60)"
+    )
+    prune.add_argument("--episodes", type=int, default=100, help="how many episodes decide (default: 100)")
+    prune.add_argument("--output", metavar="FILE", help="a new file (default for a run: pruned.arz in it)")
+    prune.add_argument("--threads", type=int, help="how many to use (default: all)")
+    _add_episode(prune, which=False)
+    _add_json(prune)
 
     export = command("export", "write a program as a Python module or a C header that runs without arz")
     export.add_argument("source", metavar="RUN_OR_FILE", help="a run, an .arz file, or - for standard input")

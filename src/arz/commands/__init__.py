@@ -6,6 +6,7 @@ from arz.commands.evolving import evolve, resume, train
 from arz.commands.explaining import ablate, explain, trace
 from arz.commands.exporting import export
 from arz.commands.looking import ops, runs, show
+from arz.commands.pruning import prune
 from arz.commands.reproducing import reproduce
 from arz.commands.sweeping import sweep
 from arz.commands.trying import plot, replay, test
@@ -19,6 +20,7 @@ __all__ = [
     "import_named",
     "ops",
     "plot",
+    "prune",
     "replay",
     "reproduce",
     "resume",

@@ -28,6 +28,7 @@ from arz.commands.common import (
     with_fields,
     workers,
 )
+from arz.commands.pruning import ending, sentence, told
 from arz.files import folder_inside
 from arz.names import install
 from arz.network import Network
@@ -182,9 +183,12 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
     has_champion = bool(run.champions)
     results = run.test(threads=options.threads, workers=hired) if has_champion and not options.no_test else []
     figures_made = _figures(run, results) if results else []
+    smaller = ending(run, options.threads, hired, _is_silent(options)) if has_champion else None
     if options.json:
-        made = [str(path) for path in figures_made]
-        print_json({**summary(run), "ended": reason, "tests": result_rows(results), "figures": made})
+        made: dict[str, Any] = {"figures": [str(path) for path in figures_made]}
+        if smaller is not None:
+            made["pruned"] = told(*smaller)
+        print_json({**summary(run), "ended": reason, "tests": result_rows(results), **made})
         return
     if not has_champion:
         terminal.say(f"No champion yet. {run.first_champion} Go on with: arz resume {run.folder} --budget ...")
@@ -192,6 +196,8 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
     print_policy(run.champion, f"arz show {run.folder}")
     if (since := _standing_still(run)) is not None and reason != "target":
         terminal.say(STANDING_STILL.format(since=since, **vars(run.config.search)))
+    if smaller is not None:
+        terminal.say(sentence(*smaller))
     if not results:
         return
     print_tests(results, run.config.task, f"Mean return over {len(results[0].returns)} test episodes")

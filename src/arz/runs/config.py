@@ -134,6 +134,9 @@ class Limits:
     """When to end: evaluations (2M), steps of the task (5G steps) or time (90s, 3m, 1h)."""
     target: float = math.inf
     """End early when the champion reaches this score on the selection episodes."""
+    prune: float = 0.0
+    """At the end the champion is made smaller, as long as it loses no more than this share of its score; 0 for no such
+    ending."""
     lineage: int = 20_000
     """How many individuals to keep with parent and mutation, beside the ancestors of the living and of champions; 0 for
     none."""
@@ -142,6 +145,8 @@ class Limits:
         Budget.parse(self.budget)
         if math.isnan(self.target):
             raise ValueError("target must be a number, not nan")
+        if not 0 <= self.prune <= 1:
+            raise ValueError(f"prune must lie in 0 to 1, not {self.prune}")
         if self.lineage < 0:
             raise ValueError(f"lineage must be 0 or more, not {self.lineage}")
 
