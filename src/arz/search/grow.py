@@ -71,7 +71,9 @@ class GrowSettings(SharedSettings):
     first_terms: int = 4
     """Random structures have this many terms at most, and at least half of them."""
     rung: int = 20
-    """Generations until the first half of the structures drops out; every second rung of a round is twice as long."""
+    """Generations until the first half of the structures drops out..."""
+    doubling: int = 2
+    """...and after so many rungs of a round they become twice as long; 0 if they do not."""
     survivors: int = 2
     """A round ends when so few structures are left..."""
     children: int = 6
@@ -127,6 +129,7 @@ class GrowSettings(SharedSettings):
         "short_steps": (MOST, "no episode has more"),
         "patience": (MOST, "more take days"),
         "alone": (MOST, "more take days"),
+        "doubling": (MOST, "no round has more rungs"),
     }
 
     def __post_init__(self) -> None:
@@ -259,7 +262,10 @@ class Grow(Evolution[G]):
 
     def _length(self, race: Race) -> int:
         """Generations of the present rung."""
-        return self.settings.alone if race.is_alone else self.settings.rung << min(race.rung // 2, 20)
+        settings = self.settings
+        if race.is_alone:
+            return settings.alone
+        return settings.rung << min(race.rung // settings.doubling if settings.doubling else 0, 20)
 
     def _racing(self, places: Places) -> list[Racer]:
         found = [self.racers[place] for place in places.tolist()]
