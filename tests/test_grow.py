@@ -53,6 +53,9 @@ class Steps:
         one, other = genomes.take(first), genomes.take(second)
         return Rows(np.maximum(one.shapes, other.shapes), one.values), other.shapes > one.shapes
 
+    def richness(self, genomes: Rows) -> Floats:
+        return genomes.shapes.astype(np.float64)
+
     def lengths(self, genomes: Rows) -> NDArray[np.int64]:
         return genomes.shapes
 
@@ -209,6 +212,15 @@ def test_survivors_are_tuned_alone_before_children_join_them() -> None:
         made.advance()
         seen.append(racing(made))
     assert seen == [8] * 3 + [4] * 4 + [2] * 5 + [6] * 4 + [3] * 4 + [2] * 2
+
+
+def test_of_many_random_structures_the_richest_race() -> None:
+    plain, screened = advance(growing(first_terms=6), 1), advance(growing(first_terms=6, screen=20), 1)
+    assert plain.population is not None
+    assert screened.population is not None
+    assert set(screened.population.shapes.tolist()) == {6}
+    assert min(plain.population.shapes) < 6
+    assert screened.structures == 8 * 20
 
 
 def test_who_survives_is_spared_less_and_who_does_not_is_spared_more() -> None:

@@ -14,6 +14,7 @@ from arz.evaluate import Workers, evaluate, record, submit
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
+from arz.search.draws import normal_rows
 from arz.search.problem import UNTRIED, Conditions, Trial
 from arz.streams import Stream, key
 from arz.tasks.status import Status
@@ -31,6 +32,16 @@ NUDGE = 1e-3
 """...when each changes by this much, one at a time..."""
 AT_ONCE = 128
 """...so many programs side by side."""
+WILD, LOUD = 0.2, 50.0
+"""How wide numbers are drawn to see what a structure can do; actions beyond the second count as it."""
+RHYTHM = 2
+"""More ways in which actions move by themselves do not count: a sine and a cosine are a rhythm."""
+LEAST_WAY = 0.02
+"""Directions in which actions change less than this share of the most are none..."""
+LEAST_MOVE = 1e-4
+"""...nor are those in which they change less than this."""
+LEAST_PART = 1e-3
+"""Who has less than this share of a change takes no part in it."""
 TRANSPLANTED = NO_MUTATION - 1
 """The number of what is no mutation of one parent."""
 LEAST_EFFECT, SMALL_EFFECT = 1e-6, 0.2
@@ -179,6 +190,30 @@ class ProgramProblem:
             everyone = everyone + part
         return everyone.take(np.argsort(np.argsort(counts, kind="stable"), kind="stable"))
 
+    def richness(self, genomes: Batch) -> NDArray[np.float64]:
+        """In how many ways the actions of each follow the observation, and in how many they move by themselves.
+
+        Ways are independent directions in which actions change: when entries of the observation change, one at a time;
+        and from step to step while it stays the same, unless they only drift. Numbers are random ones, the same for
+        all: what counts is the structure.
+        """
+        drawn = normal_rows(0, "numbers for richness", np.arange(1), self.memory.image_size)
+        wild = self.with_numbers(genomes, np.repeat(WILD * drawn, len(genomes), axis=0))
+        seen = self.probe[: GLANCES + 1, :1]
+        nudged = np.repeat(seen, 2 * seen.shape[2], axis=1)
+        nudged[-1] += NUDGE * np.concatenate([np.eye(seen.shape[2]), -np.eye(seen.shape[2])])
+        moved = self._quiet_actions(wild, nudged)[:, -1]
+        follows = (moved[:, : seen.shape[2]] - moved[:, seen.shape[2] :]) / (2 * NUDGE)
+        same = np.repeat(seen[:1], 2 * PROBE_STEPS, axis=0)
+        moves = np.diff(self._quiet_actions(wild, same)[:, PROBE_STEPS:, 0], n=2, axis=1)
+        return np.array([_ways(one) + _ways(other, RHYTHM) for one, other in zip(follows, moves, strict=True)])
+
+    def _quiet_actions(self, genomes: Batch, shown: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What they do [program, step, lane, action], without numbers that are none, or huge."""
+        same = np.zeros(shown.shape[1], np.uint64)
+        actions = execute_batch(genomes, np.ascontiguousarray(shown), keys=same, threads=self.threads)
+        return np.clip(np.nan_to_num(actions, nan=0.0), -LOUD, LOUD)
+
     def transplant(
         self, genomes: Batch, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys
     ) -> tuple[Batch, NDArray[np.bool_]]:
@@ -275,3 +310,22 @@ class ProgramProblem:
         actions = execute_batch(genomes, self.probe[:GLANCES], keys=same, threads=self.threads)
         differs = (actions != actions[:, :, :1]) & ~(np.isnan(actions) & np.isnan(actions[:, :, :1]))
         return np.asarray(differs.any(axis=(1, 2, 3)))
+
+
+def _ways(matrix: NDArray[np.float64], most: float = math.inf) -> float:
+    """In how many independent ways its columns follow its rows; one that concerns few of them counts in part.
+
+    By elimination, elementwise, so that it is the same on every machine.
+    """
+    left, largest, ways = matrix.copy(), 0.0, 0.0
+    for _ in range(min(left.shape)):
+        row, column = np.unravel_index(int(np.argmax(np.abs(left))), left.shape)
+        pivot = float(left[row, column])
+        largest = max(largest, abs(pivot))
+        if abs(pivot) <= max(LEAST_WAY * largest, LEAST_MOVE):
+            break
+        across, down = (np.abs(line) > LEAST_PART * abs(pivot) for line in (left[row], left[:, column]))
+        ways += float(np.sum(across)) * float(np.sum(down)) / left.size
+        left = left - left[:, column : column + 1] * (left[row : row + 1] / pivot)
+        left[row], left[:, column] = 0.0, 0.0
+    return min(ways, most)

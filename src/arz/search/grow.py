@@ -70,6 +70,8 @@ class GrowSettings(SharedSettings):
     cache: int = 0
     first_terms: int = 4
     """Random structures have this many terms at most, and at least half of them."""
+    screen: int = 1
+    """So many random structures are drawn for each that races: those that can do most."""
     rung: int = 20
     """Generations until the first half of the structures drops out..."""
     doubling: int = 2
@@ -114,6 +116,7 @@ class GrowSettings(SharedSettings):
         "samples": 5,
         "first_terms": 1,
         "rung": 2,
+        "screen": 1,
         "survivors": 1,
         "population": 1,
         "resample_every": 0,
@@ -129,6 +132,7 @@ class GrowSettings(SharedSettings):
         "short_steps": (MOST, "no episode has more"),
         "patience": (MOST, "more take days"),
         "alone": (MOST, "more take days"),
+        "screen": (1000, "more take longer than to try some"),
         "doubling": (MOST, "no round has more rungs"),
     }
 
@@ -356,15 +360,18 @@ class Grow(Evolution[G]):
         """The random racers with which a life begins."""
         settings, size = self.settings, self.settings.population
         self.races[island] = Race()
-        numbers = self.structures + np.arange(size)
+        drawn = size if self.start is not None else size * settings.screen
+        numbers = self.structures + np.arange(drawn)
         if self.start is None:
             genomes = self.problem.grown(keys(self.seed, "structure", numbers), settings.first_terms)
             mutations = np.zeros(size, np.uint8)
+            if drawn > size:
+                genomes = genomes.take(np.argsort(-self.problem.richness(genomes), kind="stable")[:size])
         else:
             genomes, mutations = self.start.take(np.zeros(size, np.int64)), np.zeros(size, np.uint8)
             if size > 1:
-                drawn = keys(self.seed, "structure", numbers[1:])
-                varied, mutations[1:] = self.problem.vary(self.start, np.zeros(size - 1, np.int64), drawn)
+                others = keys(self.seed, "structure", numbers[1:])
+                varied, mutations[1:] = self.problem.vary(self.start, np.zeros(size - 1, np.int64), others)
                 genomes = self.start + varied
         if self.population is None:
             everyone = np.tile(np.arange(size), settings.islands)
@@ -375,7 +382,7 @@ class Grow(Evolution[G]):
         self._put(places, genomes, np.zeros((size, self.problem.objectives)), np.full(size, NO_PARENT))
         for place, made_by in zip(places.tolist(), mutations.tolist(), strict=True):
             self.racers[place] = self._racer(place, made_by)
-        self.structures += size
+        self.structures += drawn
 
     def _racer(self, place: int, made_by: int, parent: Racer | None = None) -> Racer:
         """A new racer in a place, whose genome is there already."""

@@ -148,6 +148,10 @@ class GrowingProblem(TunableProblem[G], Protocol):
         """One small structure for each key, with so many terms at most, and at least half of them."""
         ...
 
+    def richness(self, genomes: G, /) -> NDArray[np.float64]:
+        """How much the structure of each can do, whatever its numbers are: what is tried first has more of it."""
+        ...
+
     def transplant(
         self, genomes: G, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys, /
     ) -> tuple[G, NDArray[np.bool_]]:
