@@ -39,6 +39,8 @@ class Experiment:
     seeds: int
     episodes: int = 100
     """Of each test."""
+    goes_on: str = ""
+    """The experiment whose runs go on here, with a larger budget: `arz resume`."""
 
 
 def environment(name: str, title: str, *options: str) -> Experiment:
@@ -63,12 +65,41 @@ PARTS = {
 }
 """What is switched off in turn, on cartpole."""
 
+WALKING = ("quadruped", "--budget", "200M steps")
+
+LEG_PARTS = {
+    "as it is": (),
+    "nothing comes gently": ("--ease-rate", "0"),
+    "stateless": ("--no-stateful",),
+    "no CADFs": ("--cadfs", "0"),
+    "structures are not screened": ("--screen", "1"),
+    "one structure": ("--population", "1", "--survivors", "1", "--children", "0"),
+    "no growth after the first race": ("--children", "0"),
+    "worlds that differ": ("--variety", "0.6"),
+    "32 vectors and scalars": ("--vectors", "32", "--scalars", "32", "--first-terms", "20"),
+}
+"""The same on the quadruped."""
+
 EXPERIMENTS = {
     "cartpole": Experiment("Cataclysmic Cartpole", ("cartpole",), 10, 1000),
-    "quadruped": Experiment("Laikago leg-breaking", ("quadruped", "--budget", "200M steps"), 10),
+    "quadruped": Experiment("Laikago leg-breaking", WALKING, 10),
+    "quadruped-400m": Experiment(
+        "Laikago leg-breaking, the same runs after 400 million steps",
+        ("--budget", "400M steps"),
+        10,
+        goes_on="quadruped",
+    ),
+    "quadruped-1600m": Experiment(
+        "Laikago leg-breaking, some of them after 1600 million", ("--budget", "1600M steps"), 5, goes_on="quadruped"
+    ),
     **{
         f"cartpole-300m-{number}": Experiment(f"Cataclysmic Cartpole: {name}", ("cartpole", *FEW, *options), 10)
         for number, (name, options) in enumerate(PARTS.items())
+    },
+    **{
+        f"quadruped-part-{number}": Experiment(f"Laikago leg-breaking: {name}", (*WALKING, *options), 5)
+        for number, (name, options) in enumerate(LEG_PARTS.items())
+        if options
     },
     "pendulum": environment("Pendulum-v1", "Pendulum"),
     "acrobot": environment("Acrobot-v1", "Acrobot"),
@@ -77,16 +108,23 @@ EXPERIMENTS = {
 
 
 def command_of(name: str, seed: int) -> list[str]:
-    """The command that makes a run."""
-    folder = f"runs/results/grow-{name}-{seed}"
-    return ["arz", "evolve", *EXPERIMENTS[name].arguments, "--seed", str(seed), "--output", folder]
+    """The command that makes a run, or lets it go on."""
+    experiment = EXPERIMENTS[name]
+    if experiment.goes_on:
+        return ["arz", "resume", str(folder_of(name, seed)), *experiment.arguments]
+    return ["arz", "evolve", *experiment.arguments, "--seed", str(seed), "--output", str(folder_of(name, seed))]
+
+
+def folder_of(name: str, seed: int) -> Path:
+    """Where a run is, from the root of the clone."""
+    return Path(f"runs/results/grow-{EXPERIMENTS[name].goes_on or name}-{seed}")
 
 
 def run_one(name: str, seed: int) -> None:
     """Makes a run, or goes on with it."""
-    command = command_of(name, seed)
-    if (ROOT / command[-1]).exists():
-        command = ["arz", "resume", command[-1]]
+    command, folder = command_of(name, seed), folder_of(name, seed)
+    if command[1] == "evolve" and (ROOT / folder).exists():
+        command = ["arz", "resume", str(folder)]
     done = subprocess.run([ARZ, *command[1:], "--no-test", "--quiet"], stdout=subprocess.DEVNULL, cwd=ROOT)
     if done.returncode:
         sys.exit(done.returncode)
@@ -95,23 +133,30 @@ def run_one(name: str, seed: int) -> None:
 def note(name: str, seed: int) -> dict[str, Any]:
     """How a run went: what is kept of it."""
     command, experiment = command_of(name, seed), EXPERIMENTS[name]
-    with arz.Run.open(ROOT / command[-1]) as run:
+    with arz.Run.open(ROOT / folder_of(name, seed)) as run:
         metrics, facts, counters, champion, task = run.metrics, run.facts, run.counters, run.program, run.config.task
     simple = arz.readable(champion).program
     path = KEPT / "champions" / f"{name}-{seed}.arz"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(str(simple))
+    pruned = ROOT / folder_of(name, seed) / "pruned.arz"
+    smaller = arz.Program.load(pruned) if pruned.exists() else champion
+    if pruned.exists():
+        path.with_suffix(".pruned.arz").write_text(str(smaller))
     variants: list[Any] = [task]
     if isinstance(task, Quadruped):
         variants.append(Quadruped(engine="mujoco", contact_iterations=task.contact_iterations))
     elif isinstance(task, AnyEnvironment):
         task.import_modules()
-    tests = {
-        f"{found.change} {found.task}": [round(found.mean, 1), round(found.completed, 3)]
-        for variant in variants
-        for found in arz.assess(champion, variant, episodes=experiment.episodes, seed=TEST_SEED)
-    }
-    cost = arz.complexity(champion)
+
+    def tested(program: arz.Program) -> dict[str, list[float]]:
+        return {
+            f"{found.change} {found.task}": [round(found.mean, 1), round(found.completed, 3)]
+            for variant in variants
+            for found in arz.assess(program, variant, episodes=experiment.episodes, seed=TEST_SEED)
+        }
+
+    tests, cost = tested(champion), arz.complexity(champion)
     points = np.unique(np.linspace(0, len(metrics["steps"]) - 1, CURVE_POINTS).astype(int))
     return {
         "experiment": name,
@@ -127,6 +172,7 @@ def note(name: str, seed: int) -> dict[str, Any]:
         "lines": cost.lines,
         "parameters": cost.parameters,
         "flops": cost.flops,
+        "pruned": {"lines": arz.complexity(smaller).lines, "tests": tested(smaller)},
         "curve": {key: [round(float(metrics[key][p]), 1) for p in points] for key in ("steps", "champion_score")},
     }
 
@@ -158,21 +204,21 @@ def table_of(name: str) -> str:
         cells = [[f"{row['tests'][test][0]:.0f}" for test in columns.values()] for row in found]
         columns = {"worst": "", **columns}
         cells = [[f"{worst(row):.1f}", *rest] for row, rest in zip(found, cells, strict=True)]
-    elif name == "quadruped":
-        columns = {"mean of legs": "", **{leg: leg for leg in ("none", *LEGS)}, "MuJoCo: mean of legs": ""}
+    elif name.startswith("quadruped"):
+        columns = {"mean of legs": "", **{leg: leg for leg in ("none", *LEGS)}, "MuJoCo": "", "pruned": ""}
         cells = []
         for row in found:
             each = [row["tests"][f"batched {leg}"] for leg in ("none", *LEGS)]
-            referee = np.mean([row["tests"][f"mujoco {leg}"][0] for leg in LEGS])
             shown = [f"{mean:.0f} ({lasted:.0%})" for mean, lasted in each]
-            cells.append([f"{np.mean([mean for mean, _ in each[1:]]):.0f}", *shown, f"{referee:.0f}"])
+            smaller = f"{over_legs(row['pruned']):.0f}, {row['pruned']['lines']} lines"
+            cells.append([f"{over_legs(row):.0f}", *shown, f"{over_legs(row, 'mujoco'):.0f}", smaller])
     else:
         columns = {"mean return": ""}
         cells = [[f"{mean:.1f}" for mean, _ in row["tests"].values()] for row in found]
     lines = [
         f"## {EXPERIMENTS[name].title}",
         "",
-        f"`{shlex.join(command_of(name, 1)).replace('--seed 1 ', '--seed N ').replace(f'{name}-1', f'{name}-N')}`",
+        f"`{general(name)}`",
         "",
         "| seed | " + " | ".join(columns) + " | lines | parameters | FLOPs | time | steps |",
         "|---" * (len(columns) + 6) + "|",
@@ -181,6 +227,12 @@ def table_of(name: str) -> str:
         about = [row["lines"], row["parameters"], row["flops"], f"{row['seconds']:.0f} s", f"{row['steps'] / 1e6:.0f}M"]
         lines.append("| " + " | ".join(map(str, [row["seed"], *shown, *about])) + " |")
     return "\n".join(lines) + "\n"
+
+
+def general(name: str) -> str:
+    """The command of all seeds."""
+    folder = str(folder_of(name, 1))
+    return shlex.join(command_of(name, 1)).replace("--seed 1 ", "--seed N ").replace(folder, folder[:-1] + "N")
 
 
 def worst(row: dict[str, Any]) -> float:
@@ -205,9 +257,33 @@ def parts() -> str:
     return "\n".join(lines) + "\n"
 
 
-def over_legs(row: dict[str, Any]) -> float:
+def leg_parts() -> str:
+    """What each part is worth on the quadruped: over the legs, and how many legs most episodes survive."""
+    lines = [
+        "| changed | runs | mean of legs: median (range) | legs survived: median | MuJoCo: median |",
+        "|---" * 5 + "|",
+    ]
+    for number, name in enumerate(LEG_PARTS):
+        found = rows("quadruped" if number == 0 else f"quadruped-part-{number}")[: 5 if number else None]
+        if found:
+            scores = [over_legs(row) for row in found]
+            told = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
+            safe, referee = (
+                np.median([legs(row) for row in found]),
+                np.median([over_legs(row, "mujoco") for row in found]),
+            )
+            lines.append(f"| {name} | {len(found)} | {told} | {safe:g} | {referee:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def over_legs(row: dict[str, Any], engine: str = "batched") -> float:
     """The mean return over the four legs."""
-    return float(np.mean([row["tests"][f"batched {leg}"][0] for leg in LEGS]))
+    return float(np.mean([row["tests"][f"{engine} {leg}"][0] for leg in LEGS]))
+
+
+def legs(row: dict[str, Any]) -> int:
+    """How many legs can break and most episodes last."""
+    return sum(row["tests"][f"batched {leg}"][1] > 0.5 for leg in LEGS)
 
 
 def summary() -> str:
@@ -220,6 +296,8 @@ def summary() -> str:
         ("cartpole", "cartpole, the worst of ten tests", worst),
         ("cartpole-300m-0", "the same, after 300 million steps", worst),
         ("quadruped", "quadruped, mean over the legs", over_legs),
+        ("quadruped-400m", "the same runs, after 400 million steps", over_legs),
+        ("quadruped-1600m", "some of them, after 1600 million", over_legs),
     ):
         found = rows(name)
         if not found:
@@ -227,7 +305,7 @@ def summary() -> str:
         scores = [score(row) for row in found]
         told = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
         size, seconds, steps = (np.median([row[key] for row in found]) for key in ("lines", "seconds", "steps"))
-        command = f"{shlex.join(['arz', 'evolve', *EXPERIMENTS[name].arguments])} --seed N"
+        command = general(name).partition(" --output")[0]
         about = [
             what,
             len(found),
@@ -243,9 +321,10 @@ def summary() -> str:
 
 def page() -> str:
     """What results/grow/tables.md says."""
-    whole = [name for name in EXPERIMENTS if rows(name) and "-300m-" not in name]
+    whole = [name for name in EXPERIMENTS if rows(name) and "-300m-" not in name and "-part-" not in name]
     told = f"## What each part is worth: cartpole, 300 million steps\n\n{parts()}"
-    return "\n".join([*(table_of(name) for name in whole), told])
+    legged = f"## What each part is worth: quadruped, 200 million steps\n\n{leg_parts()}"
+    return "\n".join([*(table_of(name) for name in whole), told, legged])
 
 
 def draw() -> None:
@@ -253,7 +332,7 @@ def draw() -> None:
     figure = figures.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
     shown = [("cartpole", figures.BLUE, 1000.0), ("quadruped", figures.ORANGE, None)]
     for panel, (name, colour, highest) in zip(figure.subplots(1, 2), shown, strict=True):
-        for row in rows(name):
+        for row in rows(next(each for each in (f"{name}-400m", name) if rows(each))):
             panel.plot(np.array(row["curve"]["steps"]) / 1e6, row["curve"]["champion_score"], color=colour, lw=1.2)
         panel.set_xscale("log")
         panel.set_ylim(0, highest)

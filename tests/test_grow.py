@@ -11,6 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import arz
+from arz.program import Batch, Program
+from arz.runs.problem import ProgramProblem
 from arz.search.evolution import NO_PARENT
 from arz.search.grow import EASY, SHORT, WHOLE, Grow, GrowSettings
 from arz.search.problem import Conditions, Trial
@@ -447,3 +449,32 @@ def test_the_lineage_names_growth(tmp_path: Path) -> None:
     with arz.evolve(RUNS["cartpole"], folder=tmp_path / "run", threads=1) as run:
         names = {row["mutation"] for row in run.individuals}
     assert {"grow_term", "randomize_constants"} <= names
+
+
+HAND = """memory(observations=37, actions=12, scalars=16, vectors=16, matrices=0, indices=16, stateful=True)
+
+def GetAction(obs, action):
+    action = v5
+{lines}    return action
+"""
+SENSE = "    s4 = dot(obs, v{u})\n    v0 = s4 * v{w}\n    action = action + v0\n"
+CLOCK = "    s0 = s0 + s1\n    s2 = {wave}(s0)\n    v0 = s2 * v{w}\n    action = action + v0\n"
+
+
+def richness(lines: str) -> float:
+    config = arz.preset("quadruped")
+    problem = ProgramProblem(config.registers, config.variation, config.task, threads=2)
+    return float(problem.richness(Batch.pack([Program.parse(HAND.format(lines=lines))]))[0])
+
+
+def test_richness_counts_what_actions_follow_and_how_they_move_by_themselves() -> None:
+    one, two = SENSE.format(u=6, w=7), SENSE.format(u=6, w=7) + SENSE.format(u=8, w=9)
+    clock = CLOCK.format(wave="sin", w=2)
+    assert richness("") == 0
+    assert richness(one) == pytest.approx(1, abs=0.1)
+    assert richness(two) == pytest.approx(2, abs=0.2)
+    assert richness(clock) == pytest.approx(1, abs=0.1)
+    assert richness(clock + CLOCK.format(wave="cos", w=3) + one) == pytest.approx(3, abs=0.3)
+    assert richness(SENSE.format(u=6, w=7) * 3) == pytest.approx(1, abs=0.1)  # the same way three times
+    assert richness("    s0 = s0 + s1\n    v0 = s0 * v2\n    action = action + v0\n") == 0  # it only drifts
+    assert richness("    v0 = obs * v2\n    action = action + v0\n") < 0.2  # each joint follows one number
