@@ -29,7 +29,7 @@ TROT = Path(__file__).parent.parent / "examples" / "reflex_trot.arz"
 
 def physics(row: Row, best: Best) -> None:
     """Physics steps per second on one core, robots that stand."""
-    usual = core.laikago_world(1.0, 0.0, 1.0, 0)
+    usual = core.laikago_world(1.0, 0.0, 1.0, 0, 0.0, 0)
     ours = {f"{n} sweep{'s' * (n > 1)}": core.own_engine(False, n, usual) for n in (1, 5)}
     contenders = [(engine, 32, 200) for engine in ours.values()]
     contenders += [(core.own_engine(True, 1, usual), 8, 100), (mujoco_model.engine(1), 1, 200)]

@@ -199,7 +199,8 @@ class Branching {
     for (int e = 0; e < Quadruped::kObservations; ++e) {
       double* to = runner.policy.observation(e);
       if (to == nullptr) break;
-      for (int l = 0; l < count; ++l) to[l] = robots_.state(runner.lanes[l].slot, e);
+      const double error = runner.work->settings.sensor_error(runner.time, e);
+      for (int l = 0; l < count; ++l) to[l] = robots_.state(runner.lanes[l].slot, e) + error;
     }
     runner.policy.step();
     const std::ptrdiff_t stride = runner.policy.action(1) - runner.policy.action(0);
@@ -334,7 +335,7 @@ void record(Policy& policy, Robots& robots, const QuadrupedSettings& settings, s
     if (breaks.leg >= 0 && time == breaks.step) robots.break_leg(0, breaks.leg, settings.torque_left[breaks.leg]);
     for (int e = 0; e < Quadruped::kObservations; ++e) {
       *row++ = robots.state(0, e);
-      if (double* to = policy.observation(e)) *to = robots.state(0, e);
+      if (double* to = policy.observation(e)) *to = robots.state(0, e) + settings.sensor_error(time, e);
     }
     policy.step();
     episode.act(robots, 0, policy.action(0), policy.action(1) - policy.action(0));

@@ -80,13 +80,15 @@ void check_iterations(int count) {
   require(count >= 1 && count <= 1000, "contact_iterations must be 1 to 1000, not " + std::to_string(count));
 }
 
-// (friction, payload, strength of the motors, latency in physics steps)
-laikago::World make_world(double friction, double payload, double strength, int latency) {
+// (friction, payload, strength of the motors, latency in physics steps, start pose and its key)
+laikago::World make_world(double friction, double payload, double strength, int latency, double pose,
+                          std::uint64_t key) {
   require(friction >= 0 && friction <= 100, "friction must lie in 0 to 100");
   require(payload >= -10 && payload <= 1000, "payload must lie in -10 to 1000 kg");
   require(strength >= 0 && strength <= 100, "motor_strength must lie in 0 to 100");
   require(latency >= 0 && latency < physics::kSubsteps, "latency must lie in 0 to 9 ms");
-  return {friction, payload, strength, latency};
+  require(pose >= 0 && pose <= 1, "start_pose must lie in 0 to 1");
+  return {friction, payload, strength, latency, pose, key};
 }
 
 Engine own_engine(bool is_double, int contact_iterations, const laikago::World& world) {
@@ -117,13 +119,14 @@ Engine mujoco_engine(std::vector<std::uintptr_t> functions, std::uintptr_t model
 }
 
 QuadrupedSettings make_quadruped(int leg, int break_step, int steps, int break_before,
-                                 const std::vector<double>& torque_left) {
+                                 const std::vector<double>& torque_left, double sensor_noise, std::uint64_t key) {
   require(leg >= kRandom && leg < laikago::kLegs, "expected a leg from -2 to 3, not " + std::to_string(leg));
   require(steps >= 1 && steps <= 1'000'000, "steps must be 1 to 1000000");
   require(break_step == kRandom || (break_step >= 0 && break_step < steps),
           "break_step must lie in 0 to " + std::to_string(steps - 1));
   require(break_before >= 1 && break_before <= steps, "break_before must lie in 1 to " + std::to_string(steps));
-  QuadrupedSettings result{leg, break_step, steps, break_before, {}};
+  QuadrupedSettings result{leg, break_step, steps, break_before, {}, sensor_noise, key};
+  require(sensor_noise >= 0 && sensor_noise <= 1000, "sensor_noise must lie in 0 to 1000");
   require(torque_left.size() == laikago::kLegs, "expected what is left of the torque of four legs");
   for (int l = 0; l < laikago::kLegs; ++l) {
     require(torque_left[l] >= 0 && torque_left[l] <= 1, "torque_left must lie in 0 to 1");
@@ -283,13 +286,9 @@ class QuadrupedStepper {
     return nb::make_tuple(as_numpy(std::move(rewards), {count}), as_numpy(std::move(statuses), {count}));
   }
 
-  Output<double> states() const {
-    std::vector<double> result(episodes_.size() * laikago::kStateNumbers);
-    for (std::size_t i = 0; i < episodes_.size(); ++i)
-      for (int e = 0; e < laikago::kStateNumbers; ++e)
-        result[i * laikago::kStateNumbers + e] = robots_->state(static_cast<int>(i), e);
-    return as_numpy(std::move(result), {episodes_.size(), laikago::kStateNumbers});
-  }
+  Output<double> states() const { return entries(false); }
+  // The same as the sensors tell it.
+  Output<double> observations() const { return entries(true); }
   // Which leg breaks and when: (leg, step) for each; the leg -1 if none.
   std::vector<std::pair<int, int>> breaks() const {
     std::vector<std::pair<int, int>> result;
@@ -320,6 +319,15 @@ class QuadrupedStepper {
     void judge(Quadruped& episode, int slot) const override { episode.judge(robots, slot); }
     double state(int slot, int i) const override { return robots.state(slot, i); }
   };
+
+  Output<double> entries(bool sensed) const {
+    std::vector<double> result(episodes_.size() * laikago::kStateNumbers);
+    for (std::size_t i = 0; i < episodes_.size(); ++i)
+      for (int e = 0; e < laikago::kStateNumbers; ++e)
+        result[i * laikago::kStateNumbers + e] =
+            robots_->state(static_cast<int>(i), e) + (sensed ? settings_.sensor_error(times_[i], e) : 0.0);
+    return as_numpy(std::move(result), {episodes_.size(), laikago::kStateNumbers});
+  }
 
   QuadrupedSettings settings_;
   nb::object owner_;
@@ -471,6 +479,7 @@ void bind_quadruped(nb::module_& m) {
       .def("start", &QuadrupedStepper::start)
       .def("step", &QuadrupedStepper::step, nb::arg().noconvert())
       .def("states", &QuadrupedStepper::states)
+      .def("observations", &QuadrupedStepper::observations)
       .def("breaks", &QuadrupedStepper::breaks);
 }
 

@@ -81,8 +81,11 @@ def calls() -> dict[str, Call]:
     networks = core.network_batch(network, np.zeros((2, network.size)))
     lstm = core.network_shape(True, False, 4096, 1, [64])
     remembering = core.network_batch(lstm, np.zeros((1, lstm.size)))
-    cartpole, quadruped = core.cartpole_settings(*CARTPOLE), core.quadruped_settings(-2, -2, 100, 100, [0.0] * 4)
-    world = core.laikago_world(1.0, 0.0, 1.0, 0)
+    cartpole, quadruped = (
+        core.cartpole_settings(*CARTPOLE),
+        core.quadruped_settings(-2, -2, 100, 100, [0.0] * 4, 0.0, 0),
+    )
+    world = core.laikago_world(1.0, 0.0, 1.0, 0, 0.0, 0)
     engine = core.own_engine(False, 1, world)
     keys, places = np.zeros(2, np.uint64), np.zeros(2, np.int64)
     known = core.Cache(10, 1)
@@ -219,13 +222,20 @@ def calls() -> dict[str, Call]:
         "World": Call(core.World, ()),
         "quadruped_settings": Call(
             core.quadruped_settings,
-            (-2, -2, 9, 9, [0.0] * 4),
-            {0: [-3, 4], 1: [-3, 9], 2: [0, -1, 2**31 - 1], 3: [0, 10], 4: [[], [0.0] * 3, [2.0] * 4, [np.nan] * 4]},
+            (-2, -2, 9, 9, [0.0] * 4, 0.0, 0),
+            {
+                0: [-3, 4],
+                1: [-3, 9],
+                2: [0, -1, 2**31 - 1],
+                3: [0, 10],
+                4: [[], [0.0] * 3, [2.0] * 4, [NAN] * 4],
+                5: [-1.0, NAN],
+            },
         ),
         "laikago_world": Call(
             core.laikago_world,
-            (1.0, 0.0, 1.0, 0),
-            {0: [-1.0, np.nan, 1e300], 1: [-14.0, np.inf], 2: [-1.0, np.nan], 3: [-1, 10, 2**31 - 1]},
+            (1.0, 0.0, 1.0, 0, 0.0, 0),
+            {0: [-1.0, NAN, 1e300], 1: [-14.0, np.inf], 2: [-1.0, NAN], 3: [-1, 10, 2**31 - 1], 4: [-1.0, 2.0, NAN]},
         ),
         "own_engine": Call(core.own_engine, (False, 1, world), {1: [0, -1, 1001, 2**31 - 1]}),
         "shared_engine": Call(core.shared_engine, (engine,)),
@@ -273,6 +283,7 @@ def calls() -> dict[str, Call]:
             core.QuadrupedStepper(quadruped, engine, 2).step, (np.zeros((2, 12)),), {0: [np.zeros((1, 12))]}
         ),
         "QuadrupedStepper.states": Call(core.QuadrupedStepper(quadruped, engine, 2).states, ()),
+        "QuadrupedStepper.observations": Call(core.QuadrupedStepper(quadruped, engine, 2).observations, ()),
         "QuadrupedStepper.breaks": Call(core.QuadrupedStepper(quadruped, engine, 2).breaks, ()),
         "NetworkShape": Call(core.NetworkShape, ()),
         "network_shape": Call(

@@ -67,7 +67,7 @@ from arz import random_programs, record
 from arz.native import core
 BATCH = random_programs(Memory(4, 1), np.arange(4, dtype=np.uint64), Variation(length=(5000, 5000)))
 POLE, TROT = Program.load("examples/paper_cartpole.arz"), Program.load("examples/reflex_trot.arz")
-SLOW = core.own_engine(False, 1000, core.laikago_world(1.0, 0.0, 1.0, 0))
+SLOW = core.own_engine(False, 1000, core.laikago_world(1.0, 0.0, 1.0, 0, 0.0, 0))
 STANDING = core.QuadrupedStepper(Quadruped().native, SLOW, 1).states()[0]
 try:
     print("ready", flush=True)

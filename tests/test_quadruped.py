@@ -94,6 +94,8 @@ OTHER_WORLD: dict[str, Any] = {
     "payload": 2.0,
     "motor_strength": 0.8,
     "latency": 5,
+    "start_pose": 0.05,
+    "world": 7,
 }
 
 
@@ -251,8 +253,8 @@ def test_builds_for_other_instruction_sets_give_the_same_bits() -> None:
         shape = other.memory_shape(37, 12, 16, 16, 0, 16, True)
         batch = other.batch(shape, *packed)
         settings, engine = (
-            other.quadruped_settings(-2, -2, 250, 250, [0.0] * 4),
-            other.own_engine(False, 1, other.laikago_world(1.0, 0.0, 1.0, 0)),
+            other.quadruped_settings(-2, -2, 250, 250, [0.0] * 4, 0.0, 0),
+            other.own_engine(False, 1, other.laikago_world(1.0, 0.0, 1.0, 0, 0.0, 0)),
         )
         found.append(
             other.quadruped_rollout(batch, settings, engine, fresh_episodes(4), np.inf, -np.inf, 2, True, True, 32)
@@ -351,13 +353,15 @@ def test_legs_break_before_the_step_that_is_said() -> None:
             Quadruped(break_before=wrong)  # type: ignore[arg-type]
 
 
-TROT = Path(__file__).parent.parent / "examples" / "reflex_trot.arz"
+TROT = Path(__file__).parent.parent / "results" / "quadruped" / "champions" / "reflexes-1.arz"
 ENGINES = ("batched", "double", "mujoco")
 WORLDS: dict[str, dict[str, Any]] = {
     "friction": {"friction": 0.3},
     "payload": {"payload": 3.0},
     "motor_strength": {"motor_strength": 0.6},
     "latency": {"latency": 9},
+    "start_pose": {"start_pose": 0.1, "world": 3},
+    "sensor_noise": {"sensor_noise": 1.0, "world": 3},
 }
 
 
@@ -420,6 +424,9 @@ def test_eased_and_varied_tasks() -> None:
         ({"friction": float("nan")}, "friction must be a number from 0 to 100"),
         ({"payload": "much"}, "payload must be a number from -10 to 1000"),
         ({"motor_strength": True}, "motor_strength must be a number from 0 to 100"),
+        ({"start_pose": 2.0}, "start_pose must be a number from 0 to 1"),
+        ({"sensor_noise": -1.0}, "sensor_noise must be a number from 0 to 1000"),
+        ({"world": -1}, "world must be a whole number from 0"),
         ({"latency": 10}, "latency must be a whole number from 0 to 9"),
     ],
 )

@@ -2,6 +2,9 @@
 // of the simulation. All frames are aligned with the trunk's: x forward, y left, z up; metres, kilograms, seconds.
 #pragma once
 
+#include <cstdint>
+
+#include "random.hpp"
 #include "spatial.hpp"
 
 namespace arz::physics::laikago {
@@ -86,6 +89,10 @@ struct World {
   double payload = 0;           // a mass at the trunk's origin
   double strength = 1;          // of all motors: their torque is so many times what it should be
   int latency = 0;              // physics steps of a control step until the motors hear of an action
+  double pose = 0;              // each joint starts off its place by up to this...
+  std::uint64_t key = 0;        // ...as this says
+
+  double offset(int joint) const { return pose * (2.0 * unit(mix(key + kGolden * (joint + 1))) - 1.0); }
 };
 // The same in the precision of a number type, as far as the dynamics need it.
 template <class E>

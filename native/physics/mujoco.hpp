@@ -34,6 +34,9 @@ class MujocoRobots {
       start_.target[j] = start_.heard[j] = laikago::kNominal[j % laikago::kJointsOfLeg];
     std::fill_n(start_.works, laikago::kLegs, strength_);
     advance(start_, kSettlingSteps);
+    if (world.pose == 0) return;
+    for (int j = 0; j < laikago::kJoints; ++j) start_.seen[7 + j] = data_.position[7 + j] += world.offset(j);
+    api_.get_state(api_.model, data_.data, start_.state.data(), api_.which);
   }
 
   void reserve(int slots) {

@@ -28,6 +28,7 @@ class Robots {
       start.state.joint[j] = start.target[j] = start.heard[j] = number<T>(laikago::kNominal[j % laikago::kJointsOfLeg]);
     for (T& works : start.works) works = number<T>(strength_);
     advance(start, kSettlingSteps);
+    for (int j = 0; j < laikago::kJoints; ++j) start.state.joint[j] = start.state.joint[j] + number<T>(world.offset(j));
     start_ = start;
   }
 

@@ -26,6 +26,12 @@ struct QuadrupedSettings {
   int steps = 1000;
   int break_before = 1000;                           // a random step is below this
   double torque_left[physics::laikago::kLegs] = {};  // what is left of that of each leg once it breaks
+  double noise = 0;                                  // of the sensors, in units of kSensorNoise...
+  std::uint64_t key = 0;                             // ...as this says
+
+  // What is added to an entry of the observation in a step: nearly normal, the sum of four uniform draws; the same in
+  // all episodes, so that they are the same until a leg breaks.
+  double sensor_error(int step, int entry) const;
 };
 
 // Which leg breaks, and when; an episode without one breaks none after its end.
@@ -45,6 +51,21 @@ inline std::vector<Break> breaks_of(const QuadrupedSettings& settings, const std
   breaks.reserve(keys.size());
   for (std::uint64_t key : keys) breaks.push_back(break_of(settings, key));
   return breaks;
+}
+
+// The standard deviation of the errors of sensors: of quaternion, position, joint angles, angular velocity, velocity
+// and joint velocities.
+inline constexpr double kSensorNoise[] = {.005, .01, .01, .1, .05, .5};
+inline constexpr int kSensorEnds[] = {4, 7, 19, 22, 25, 37};
+
+inline double QuadrupedSettings::sensor_error(int step, int entry) const {
+  if (noise == 0) return 0.0;
+  int group = 0;
+  while (entry >= kSensorEnds[group]) ++group;
+  const std::uint64_t bits = mix(mix(key + kGolden * (step + 1)) + kGolden * (entry + 1));
+  double total = 0.0;
+  for (int shift = 0; shift < 64; shift += 16) total += static_cast<double>((bits >> shift) & 0xFFFF);
+  return noise * kSensorNoise[group] * (total - 2 * 0xFFFF) / (0x10000 * std::sqrt(4.0 / 12.0));
 }
 
 // One episode, on a robot in some slot.

@@ -47,6 +47,8 @@ WHOLES = 6
 """How many whole numbers a checkpoint has for a racer, before those by case."""
 LEAST_EASE = 0.01
 """Who is spared less than this is spared nothing."""
+LITTLE_EASE = 0.05
+"""Who survives all cases, and is spared no more than this in any, goes on to whole episodes."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class GrowSettings(SharedSettings):
     short_steps: int = 0
     """...whose episodes have so many steps; 0 for no such stage..."""
     survives_at: float = 0.45
-    """...and which ends for a structure when this share of them lasts to the end, in all cases if they come gently."""
+    """...and which ends for a structure when this share of them lasts to the end."""
     ease_rate: float = 0.0
     """From the second stage on, how fast what happens in an episode becomes as bad as it is: in each generation, a
     structure is spared less of what it survives, by this share, and half as much more of the rest; 0 spares nothing."""
@@ -348,11 +350,9 @@ class Grow(Evolution[G]):
             racer.age, racer.worth, racer.counted = 0, np.zeros_like(racer.worth), 0
 
     def _survives(self, racer: Racer) -> bool:
-        """Whether it survives most episodes, as they are."""
-        survives_at = self.settings.survives_at
-        if self.settings.ease_rate:
-            return not racer.eases.any() and bool(np.all(racer.lasted >= survives_at))
-        return float(np.add.reduce(racer.lasted)) / len(racer.lasted) >= survives_at
+        """Whether it survives most episodes, nearly as they are."""
+        share = float(np.add.reduce(racer.lasted)) / len(racer.lasted)
+        return float(racer.eases.max()) <= LITTLE_EASE and share >= self.settings.survives_at
 
     # ---- rounds ----
 

@@ -138,11 +138,17 @@ def nominal_data(model: Any) -> Any:
 
 
 def engine(
-    threads: int, friction: float = NUMBERS["friction"], payload: float = 0.0, strength: float = 1.0, latency: int = 0
+    threads: int,
+    friction: float = NUMBERS["friction"],
+    payload: float = 0.0,
+    strength: float = 1.0,
+    latency: int = 0,
+    pose: float = 0.0,
+    key: int = 0,
 ) -> core.Engine:
     """MuJoCo for our episodes, one simulation for each thread."""
     mujoco = load_mujoco()
-    world = core.laikago_world(friction, payload, strength, latency)
+    world = core.laikago_world(friction, payload, strength, latency, pose, key)
     model = load_model(friction=friction, payload=payload)
     library = ctypes.CDLL(str(_library(mujoco)))
     functions = [_address(library, name) for name in ("mj_step", "mj_getState", "mj_setState")]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from arz.names import did_you_mean
 from arz.native import ByFields, core
-from arz.streams import Stream
+from arz.streams import MASK, Stream
 from arz.tasks import mujoco_model
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
@@ -64,6 +64,14 @@ SWEEPS = (5, 20)
 IDLE_LENGTH, IDLE_RETURN = 400.0, 50.0
 """The paper's constraint: who lasts longer and returns less is worth nothing."""
 
+RANGES = (
+    ("friction", 0, 100),
+    ("payload", -10, 1000),
+    ("motor_strength", 0, 100),
+    ("start_pose", 0, 1),
+    ("sensor_noise", 0, 1000),
+)
+"""What the numbers of a world can be."""
 ALWAYS_TOLD = ("contact_iterations", "steps")
 """What tests say of the variant that they are of, also where it is as usual."""
 
@@ -102,6 +110,12 @@ class Quadruped(ByFields):
     """The torque of all motors, as a share of what it should be."""
     latency: int = 0
     """Milliseconds until the motors hear of an action, below 10."""
+    start_pose: float = 0.0
+    """Each joint begins off its place by up to this (rad)..."""
+    sensor_noise: float = 0.0
+    """The errors of sensors, in units: 1 is 0.01 rad for joint angles, 0.05 m/s for velocities, and the like..."""
+    world: int = 0
+    """...and what both are drawn from."""
     engine: str = "batched"
     """Who simulates: batched, double or mujoco."""
     contact_iterations: int = 1
@@ -136,10 +150,12 @@ class Quadruped(ByFields):
         left = self.torque_left
         if len(left) != len(LEGS) or not all(_is_number(value) and 0 <= value <= 1 for value in left):
             raise ValueError(f"torque_left must be {len(LEGS)} numbers from 0 to 1, not {left!r}")
-        for name, low, high in (("friction", 0, 100), ("payload", -10, 1000), ("motor_strength", 0, 100)):
+        for name, low, high in RANGES:
             value = getattr(self, name)
             if not _is_number(value) or not low <= value <= high:
                 raise ValueError(f"{name} must be a number from {low} to {high}, not {value!r}")
+        if not isinstance(self.world, int) or isinstance(self.world, bool) or not 0 <= self.world <= MASK:
+            raise ValueError(f"world must be a whole number from 0 to 2**64 - 1, not {self.world!r}")
         most = NUMBERS["substeps"] - 1
         if not isinstance(self.latency, int) or isinstance(self.latency, bool) or not 0 <= self.latency <= most:
             raise ValueError(f"latency must be a whole number from 0 to {most} (ms), not {self.latency!r}")
@@ -153,7 +169,8 @@ class Quadruped(ByFields):
         leg = {"random": -2, "none": -1}.get(self.leg, LEGS.index(self.leg) if self.leg in LEGS else 0)
         step = -2 if self.break_step == RANDOM else self.break_step
         left = [float(value) for value in self.torque_left]
-        return core.quadruped_settings(leg, step, self.steps, self.break_before or self.steps, left)
+        noise = float(self.sensor_noise)
+        return core.quadruped_settings(leg, step, self.steps, self.break_before or self.steps, left, noise, self.world)
 
     def native_engine(self, threads: int = 1) -> core.Engine:
         """Who simulates, as the native core knows it.
@@ -166,9 +183,10 @@ class Quadruped(ByFields):
         return core.own_engine(self.engine == "double", self.contact_iterations, core.laikago_world(*self._world))
 
     @property
-    def _world(self) -> tuple[float, float, float, int]:
-        """Friction, payload, strength of the motors, latency."""
-        return float(self.friction), float(self.payload), float(self.motor_strength), self.latency
+    def _world(self) -> tuple[float, float, float, int, float, int]:
+        """Friction, payload, strength of the motors, latency, the start pose and its key."""
+        numbers = float(self.friction), float(self.payload), float(self.motor_strength)
+        return *numbers, self.latency, float(self.start_pose), self.world
 
     @property
     def simulation(self) -> tuple[Any, ...]:
@@ -309,6 +327,9 @@ class Quadruped(ByFields):
             payload=between(-1.0, self.payload, 3.0),
             motor_strength=between(0.8, self.motor_strength, 1.2),
             latency=min(int(amount * 10 * stream.uniform()), NUMBERS["substeps"] - 1),
+            start_pose=amount * 0.1,
+            sensor_noise=amount * stream.uniform(),
+            world=key if amount else 0,
             contact_iterations=max(1, self.contact_iterations + round(amount * (4 * stream.uniform() - 2))),
         )
 

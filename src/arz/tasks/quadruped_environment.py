@@ -35,8 +35,8 @@ class QuadrupedEpisodes(Episodes):
         return self._core.step(actions)
 
     def observations(self) -> Floats:
-        """What policies see: the whole state of the robot."""
-        return self._core.states()
+        """What policies see: the whole state of the robot, as its sensors tell it."""
+        return self._core.observations()
 
     def truth(self) -> dict[str, NDArray[Any]]:
         """Which leg breaks (a name, or "none"), at which step, and whether it has."""
