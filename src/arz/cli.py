@@ -307,7 +307,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         "--tolerance", type=float, default=0.01, help="the share of the score that may be lost (default: 0.01)"
     )
     prune.add_argument(
-        "--generations", type=int, default=60, help="of tuning, each time lines were left out (default: 60)"
+        "--generations", type=int, default=40, help="of tuning, each time lines were left out (default: 40)"
     )
     prune.add_argument("--episodes", type=int, default=100, help="how many episodes decide (default: 100)")
     prune.add_argument("--output", metavar="FILE", help="a new file (default for a run: pruned.arz in it)")

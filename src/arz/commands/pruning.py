@@ -62,6 +62,7 @@ def ending(run: Run, threads: int | None, hired: RayWorkers | None, is_silent: b
             run.config.task,
             tolerance=tolerance,
             survival=getattr(run.config.search, "survival", 0.0),
+            episodes=run.config.search.selection_episodes,
             seed=run.seed,
             threads=threads,
             workers=hired,

@@ -27,7 +27,7 @@ from arz.vary import Variation
 
 REACH = (6.0, 2.0, 1.0)
 """How much more than the tolerance a program may lose at first, before its numbers are tuned again: tried in turn."""
-SAMPLES, EPISODES = 24, 16
+SAMPLES, EPISODES = 24, 8
 """Of a generation of tuning."""
 SPREAD = 0.05
 """By how much samples change what the program does at first; no more later."""
@@ -51,7 +51,7 @@ def prune(
     task: Task,
     *,
     tolerance: float = 0.01,
-    generations: int = 60,
+    generations: int = 40,
     survival: float = 0.0,
     episodes: int = 100,
     seed: int = 1,
