@@ -24,7 +24,7 @@ from arz.reproduce.plan import SCALES
 from arz.runs import config as configs
 from arz.runs.run import CHECKPOINT_SECONDS
 from arz.tasks.cartpole import NAMED, TESTED
-from arz.tasks.quadruped import CHOICES, ENGINES
+from arz.tasks.quadruped import CHOICES, EACH, ENGINES
 
 METHODS = ("ars", "ppo")
 """How networks are trained."""
@@ -270,7 +270,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     replay.add_argument(
         "--viewer", action="store_true", help="quadruped: play it in MuJoCo's interactive viewer, and write nothing"
     )
-    _add_episode(replay)
+    _add_episode(replay, legs=(*CHOICES, EACH))
 
     explain = command("explain", "what a program is: annotated listing, flow of numbers, linear form, summary in words")
     explain.add_argument("source", metavar="RUN_OR_FILE", help="a run, an .arz file, or - for standard input")
@@ -455,7 +455,7 @@ def _add_fields(parser: argparse.ArgumentParser, preset: str, policy: str = "") 
             )
 
 
-def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
+def _add_episode(parser: argparse.ArgumentParser, which: bool = True, legs: Sequence[str] = CHOICES) -> None:
     """Options that say in which task a policy is watched."""
     _add_environment(parser)
     parser.add_argument("--task", choices=NAMED, help="cartpole: what changes (default: all)")
@@ -473,7 +473,7 @@ def _add_episode(parser: argparse.ArgumentParser, which: bool = True) -> None:
             type=kind,
             dest=f"variant_{name}",
             default=argparse.SUPPRESS,
-            choices=CHOICES if name == "leg" else None,
+            choices=legs if name == "leg" else None,
             metavar=None if name == "leg" else "STEP",
             help=f"{text} (default: as in the run, or random)",
         )

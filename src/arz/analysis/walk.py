@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from arz.analysis.figures import BLACK, BLUE, GREY, ORANGE, VERMILION, new_figure, plain
 from arz.analysis.film import kind_of, write_film
 from arz.tasks.quadruped import LEGS, NUMBERS, STATE, STEP
-from arz.tasks.rendering import Camera, play
+from arz.tasks.rendering import SIZE, Camera, play
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Rows = Mapping[str, NDArray[np.float64]]
 """The record of one episode: name -> [step], NaN after the end. A row of what `arz.evaluate.record` returns."""
+
+
+SMALL = (400, 260)
+"""The size of the pictures of several episodes side by side."""
 
 
 def length(rows: Rows) -> int:
@@ -36,22 +40,22 @@ def broken(rows: Rows) -> tuple[str, int] | None:
 
 
 def film(
-    rows: Rows,
+    episodes: Sequence[Rows],
     path: str | Path,
     *,
     every: int = 4,
     title: str = "",
-    ending: str = "",
+    endings: Sequence[str] = (),
     advance: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Writes a film of an episode as GIF or MP4; the broken leg is red.
+    """Writes a film of an episode as GIF or MP4, or of several side by side in two columns; a broken leg is red.
 
     Args:
-        rows: the record of one episode: name -> [step], NaN after the end.
+        episodes: the record of each: name -> [step], NaN after the end.
         path: where to.
         every: how many steps there are from picture to picture; 4 gives 25 pictures per second.
         title: shown at the beginning of the line of words.
-        ending: how the episode ended, shown at the end.
+        endings: how each episode ended, shown from its end on.
         advance: is told after each picture how many are done, and how many there will be.
 
     Raises:
@@ -59,19 +63,28 @@ def film(
     """
     path = Path(path)
     kind_of(path, ("gif", "mp4"), "film")
-    states = np.stack([rows[name] for name in STATE], axis=1)
-    last, found = length(rows) - 1, broken(rows)
+    last = max(map(length, episodes)) - 1
     steps = [*range(0, last, every), last]
-    camera = Camera()
+    camera = Camera(SMALL if len(episodes) > 1 else SIZE)
+
+    def scene(number: int, step: int) -> NDArray[np.uint8]:
+        rows, found = episodes[number], broken(episodes[number])
+        now = min(step, length(rows) - 1)
+        leg = found[0] if found is not None and now >= found[1] else ""
+        words = [title, f"{now * STEP:4.1f} s", f"return {np.sum(rows['reward'][: now + 1]):.0f}"]
+        words += [f"{leg} is broken" if leg else "", endings[number] if endings and step == last else ""]
+        state = np.array([rows[name][now] for name in STATE])
+        return camera.picture(state, leg, "   ".join(word for word in words if word))
 
     def picture(step: int) -> NDArray[np.uint8]:
-        is_broken = found is not None and step >= found[1]
-        words = [title, f"{step * STEP:4.1f} s", f"return {np.sum(rows['reward'][: step + 1]):.0f}"]
-        words += [f"{found[0]} is broken" if found and is_broken else "", ending if step == last else ""]
-        leg = found[0] if found and is_broken else ""
-        return camera.picture(states[step], leg, "   ".join(word for word in words if word))
+        scenes = [scene(number, step) for number in range(len(episodes))]
+        if len(scenes) == 1:
+            return scenes[0]
+        scenes += [np.zeros_like(scenes[0])] * (len(scenes) % 2)
+        return np.concatenate([np.concatenate(scenes[n : n + 2], axis=1) for n in range(0, len(scenes), 2)])
 
-    after = [step for step in steps if found is not None and step >= found[1]]
+    first_break = min((found[1] for found in map(broken, episodes) if found is not None), default=last)
+    after = [step for step in steps if step >= first_break]
     samples = [*steps[:: max(1, len(steps) // 4)], *after[:: max(1, len(after) // 4)], last]
     try:
         write_film(path, steps, picture, samples, 1 / (STEP * every), advance)

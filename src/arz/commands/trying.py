@@ -35,7 +35,7 @@ from arz.runs.database import RunError, is_run
 from arz.runs.run import Run
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import Cartpole
-from arz.tasks.quadruped import Quadruped
+from arz.tasks.quadruped import EACH, LEGS, Quadruped
 from arz.watch import watch
 
 
@@ -119,6 +119,9 @@ def replay(options: argparse.Namespace) -> None:
     if options.output or not is_run(options.source):
         refuse_existing(path)
         refuse_existing(strip)
+    if getattr(options, "variant_leg", "") == EACH:
+        _replay_each_leg(options, program, base, path)
+        return
     task = episode_task(options, base)
     if isinstance(task, Quadruped):
         _replay_quadruped(options, program, task, path, strip)
@@ -149,8 +152,23 @@ def _replay_quadruped(
     if options.viewer:
         walk.view(rows)
         return
-    walk.film(rows, path, every=options.every or 4, ending=ending)
+    walk.film([rows], path, every=options.every or 4, endings=[ending])
     figures.save(walk.walk_figure(rows, title, ending=ending), strip)
+
+
+def _replay_each_leg(options: argparse.Namespace, program: Program | Network, base: Known, path: Path) -> None:
+    """One film of four episodes side by side, in each of which another leg breaks."""
+    if options.viewer:
+        raise ValueError(f"--viewer shows one episode at a time: say which leg, not {EACH}")
+    episodes = []
+    for leg in LEGS:
+        options.variant_leg = leg
+        terminal.say(f"{leg} breaks.", end=" ")
+        episodes.append(_episode(options, program, episode_task(options, base)))
+    walk.film(
+        [rows for rows, *_ in episodes], path, every=options.every or 4, endings=[ending for _, ending, _ in episodes]
+    )
+    terminal.say(f"Film: {path}.")
 
 
 def _replay_any(options: argparse.Namespace, program: Program | Network, task: AnyEnvironment, path: Path) -> None:

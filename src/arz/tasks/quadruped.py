@@ -29,6 +29,8 @@ LEGS: tuple[str, ...] = tuple(NUMBERS["legs"])
 
 CHOICES = ("random", "none", *LEGS)
 """Which leg breaks."""
+EACH = "each"
+"""For films: four episodes, in each of which another leg breaks."""
 
 ENGINES = ("batched", "double", "mujoco")
 """Who simulates: our simulator, eight robots side by side in single precision; the same in double; MuJoCo."""
