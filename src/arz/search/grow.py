@@ -47,7 +47,7 @@ WHOLES = 6
 """How many whole numbers a checkpoint has for a racer, before those by case."""
 LEAST_EASE = 0.01
 """Who is spared less than this is spared nothing."""
-LITTLE_EASE = 0.05
+LITTLE_EASE = 0.02
 """Who survives all cases, and is spared no more than this in any, goes on to whole episodes."""
 
 
