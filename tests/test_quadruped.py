@@ -426,7 +426,7 @@ def test_eased_and_varied_tasks() -> None:
         ({"motor_strength": True}, "motor_strength must be a number from 0 to 100"),
         ({"start_pose": 2.0}, "start_pose must be a number from 0 to 1"),
         ({"sensor_noise": -1.0}, "sensor_noise must be a number from 0 to 1000"),
-        ({"world": -1}, "world must be a whole number from 0"),
+        ({"world": -1}, "world must be a whole number below 2147483647"),
         ({"latency": 10}, "latency must be a whole number from 0 to 9"),
     ],
 )

@@ -36,7 +36,9 @@ WILD, LOUD = 0.2, 50.0
 """How wide numbers are drawn to see what a structure can do; actions beyond the second count as it."""
 RHYTHM = 2
 """More ways in which actions move by themselves do not count: a sine and a cosine are a rhythm."""
-LEAST_WAY = 0.02
+TURNS = 4
+"""Actions that turn less often than this, with the same observation all the time, have no rhythm: they drift."""
+LEAST_WAY = 0.15
 """Directions in which actions change less than this share of the most are none..."""
 LEAST_MOVE = 1e-4
 """...nor are those in which they change less than this."""
@@ -194,7 +196,7 @@ class ProgramProblem:
         """In how many ways the actions of each follow the observation, and in how many they move by themselves.
 
         Ways are independent directions in which actions change: when entries of the observation change, one at a time;
-        and from step to step while it stays the same, unless they only drift. Numbers are random ones, the same for
+        and from step to step while it stays the same, to and fro. Numbers are random ones, the same for
         all: what counts is the structure.
         """
         drawn = normal_rows(0, "numbers for richness", np.arange(1), self.memory.image_size)
@@ -206,6 +208,8 @@ class ProgramProblem:
         follows = (moved[:, : seen.shape[2]] - moved[:, seen.shape[2] :]) / (2 * NUDGE)
         same = np.repeat(seen[:1], 2 * PROBE_STEPS, axis=0)
         moves = np.diff(self._quiet_actions(wild, same)[:, PROBE_STEPS:, 0], n=2, axis=1)
+        turns = np.sum(moves[:, 1:] * moves[:, :-1] < 0, axis=1, keepdims=True)
+        moves = np.where(turns >= TURNS, moves, 0.0)
         return np.array([_ways(one) + _ways(other, RHYTHM) for one, other in zip(follows, moves, strict=True)])
 
     def _quiet_actions(self, genomes: Batch, shown: NDArray[np.float64]) -> NDArray[np.float64]:

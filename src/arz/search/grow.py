@@ -47,7 +47,7 @@ WHOLES = 6
 """How many whole numbers a checkpoint has for a racer, before those by case."""
 LEAST_EASE = 0.01
 """Who is spared less than this is spared nothing."""
-LITTLE_EASE = 0.02
+LITTLE_EASE = 0.05
 """Who survives all cases, and is spared no more than this in any, goes on to whole episodes."""
 
 
@@ -423,6 +423,9 @@ class Grow(Evolution[G]):
     def _best(self, island: int, places: Places, keep: int) -> Places:
         """Who stays, best first: of those who are furthest the best over all cases, then by epsilon-lexicase."""
         worth = np.stack([racer.mean for racer in self._racing(places)])
+        is_known = np.array([racer.counted > 0 for racer in self._racing(places)])
+        if is_known.any():  # who has just come to another stage counts as the worst
+            worth[~is_known] = worth[is_known].min(axis=0)
         stages = np.array([racer.stage for racer in self._racing(places)])
         total = np.add.reduce(worth, axis=1)
         furthest = np.flatnonzero(stages == stages.max())

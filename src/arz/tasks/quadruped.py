@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from arz.names import did_you_mean
 from arz.native import ByFields, core
-from arz.streams import MASK, Stream
+from arz.streams import Stream
 from arz.tasks import mujoco_model
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Keys
@@ -74,6 +74,8 @@ RANGES = (
     ("sensor_noise", 0, 1000),
 )
 """What the numbers of a world can be."""
+WORLDS = 2**31 - 1
+"""How many there are."""
 ALWAYS_TOLD = ("contact_iterations", "steps")
 """What tests say of the variant that they are of, also where it is as usual."""
 
@@ -156,8 +158,8 @@ class Quadruped(ByFields):
             value = getattr(self, name)
             if not _is_number(value) or not low <= value <= high:
                 raise ValueError(f"{name} must be a number from {low} to {high}, not {value!r}")
-        if not isinstance(self.world, int) or isinstance(self.world, bool) or not 0 <= self.world <= MASK:
-            raise ValueError(f"world must be a whole number from 0 to 2**64 - 1, not {self.world!r}")
+        if not isinstance(self.world, int) or isinstance(self.world, bool) or not 0 <= self.world < WORLDS:
+            raise ValueError(f"world must be a whole number below {WORLDS}, not {self.world!r}")
         most = NUMBERS["substeps"] - 1
         if not isinstance(self.latency, int) or isinstance(self.latency, bool) or not 0 <= self.latency <= most:
             raise ValueError(f"latency must be a whole number from 0 to {most} (ms), not {self.latency!r}")
@@ -331,7 +333,7 @@ class Quadruped(ByFields):
             latency=min(int(amount * 10 * stream.uniform()), NUMBERS["substeps"] - 1),
             start_pose=amount * 0.1,
             sensor_noise=amount * stream.uniform(),
-            world=key if amount else 0,
+            world=key % WORLDS if amount else 0,
             contact_iterations=max(1, self.contact_iterations + round(amount * (4 * stream.uniform() - 2))),
         )
 
