@@ -36,8 +36,8 @@ WILD, LOUD = 0.2, 50.0
 """How wide numbers are drawn to see what a structure can do; actions beyond the second count as it."""
 RHYTHM = 2
 """More ways in which actions move by themselves do not count: a sine and a cosine are a rhythm."""
-TURNS = 4
-"""Actions that turn less often than this, with the same observation all the time, have no rhythm: they drift."""
+LISTENING, TURNS = 5 * PROBE_STEPS, 4
+"""Actions that turn less often than this in so many steps with the same observation have no rhythm: they drift."""
 LEAST_WAY = 0.15
 """Directions in which actions change less than this share of the most are none..."""
 LEAST_MOVE = 1e-4
@@ -199,6 +199,13 @@ class ProgramProblem:
         and from step to step while it stays the same, to and fro. Numbers are random ones, the same for
         all: what counts is the structure.
         """
+        found = [
+            self._richness(genomes.take(np.arange(first, min(first + AT_ONCE, len(genomes)))))
+            for first in range(0, len(genomes), AT_ONCE)
+        ]
+        return np.concatenate([np.zeros(0), *found])
+
+    def _richness(self, genomes: Batch) -> NDArray[np.float64]:
         drawn = normal_rows(0, "numbers for richness", np.arange(1), self.memory.image_size)
         wild = self.with_numbers(genomes, np.repeat(WILD * drawn, len(genomes), axis=0))
         seen = self.probe[: GLANCES + 1, :1]
@@ -206,7 +213,7 @@ class ProgramProblem:
         nudged[-1] += NUDGE * np.concatenate([np.eye(seen.shape[2]), -np.eye(seen.shape[2])])
         moved = self._quiet_actions(wild, nudged)[:, -1]
         follows = (moved[:, : seen.shape[2]] - moved[:, seen.shape[2] :]) / (2 * NUDGE)
-        same = np.repeat(seen[:1], 2 * PROBE_STEPS, axis=0)
+        same = np.repeat(seen[:1], LISTENING, axis=0)
         moves = np.diff(self._quiet_actions(wild, same)[:, PROBE_STEPS:, 0], n=2, axis=1)
         turns = np.sum(moves[:, 1:] * moves[:, :-1] < 0, axis=1, keepdims=True)
         moves = np.where(turns >= TURNS, moves, 0.0)
