@@ -20,6 +20,7 @@ import numpy as np
 import arz
 from arz.analysis import figures
 from arz.evaluate import TEST_SEED
+from arz.runs.budget import Budget
 from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.quadruped import LEGS, Quadruped
 
@@ -120,11 +121,20 @@ def folder_of(name: str, seed: int) -> Path:
     return Path(f"runs/results/grow-{EXPERIMENTS[name].goes_on or name}-{seed}")
 
 
+def budget_of(name: str) -> str:
+    """What a run of an experiment may spend, if that says so."""
+    given = EXPERIMENTS[name].arguments
+    return str(Budget.parse(given[given.index("--budget") + 1])) if "--budget" in given else ""
+
+
 def run_one(name: str, seed: int) -> None:
     """Makes a run, or goes on with it."""
     command, folder = command_of(name, seed), folder_of(name, seed)
-    if command[1] == "evolve" and (ROOT / folder).exists():
-        command = ["arz", "resume", str(folder)]
+    if (ROOT / folder).exists():
+        with arz.Run.open(ROOT / folder) as run:
+            is_set = str(run.budget) == budget_of(name)
+        if command[1] == "evolve" or is_set:
+            command = ["arz", "resume", str(folder)]
     done = subprocess.run([ARZ, *command[1:], "--no-test", "--quiet"], stdout=subprocess.DEVNULL, cwd=ROOT)
     if done.returncode:
         sys.exit(done.returncode)
@@ -332,7 +342,7 @@ def draw() -> None:
     figure = figures.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
     shown = [("cartpole", figures.BLUE, 1000.0), ("quadruped", figures.ORANGE, None)]
     for panel, (name, colour, highest) in zip(figure.subplots(1, 2), shown, strict=True):
-        for row in rows(next(each for each in (f"{name}-400m", name) if rows(each))):
+        for row in rows(next((each for each in (f"{name}-400m", name) if rows(each)), name)):
             panel.plot(np.array(row["curve"]["steps"]) / 1e6, row["curve"]["champion_score"], color=colour, lw=1.2)
         panel.set_xscale("log")
         panel.set_ylim(0, highest)

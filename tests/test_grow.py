@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import arz
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
+from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT
 from arz.search.grow import EASY, SHORT, WHOLE, Grow, GrowSettings
 from arz.search.problem import Conditions, Trial
@@ -338,7 +339,15 @@ def test_another_seed_another_search() -> None:
 
 @pytest.mark.parametrize("until", [1, 3, 4, 11, 12, 13, 20])
 def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
-    whole, first, second = (growing(islands=2, walks_at=-5.8) for _ in range(3))
+    stages: dict[str, Any] = {
+        "walks_at": -5.8,
+        "short_steps": 9,
+        "ease_rate": 0.2,
+        "variety": 0.3,
+        "alone": 3,
+        "screen": 2,
+    }
+    whole, first, second = (growing(islands=2, **stages) for _ in range(3))
     advance(whole, 24)
     advance(first, until)
     second.counters, second.lives = first.counters, first.lives
@@ -424,7 +433,17 @@ SMALL: dict[str, Any] = {
 }
 RUNS = {
     "cartpole": arz.preset("cartpole", **SMALL, islands=2, budget="700"),
-    "quadruped": arz.preset("quadruped", **SMALL, short_steps=30, walks_at=-50.0, survives_at=0.1, budget="500"),
+    "quadruped": arz.preset(
+        "quadruped",
+        **SMALL,
+        short_steps=30,
+        walks_at=-50.0,
+        survives_at=0.1,
+        budget="500",
+        alone=2,
+        screen=3,
+        variety=0.5,
+    ),
 }
 
 
@@ -443,6 +462,32 @@ def test_the_same_run_on_any_number_of_threads_and_after_any_interruption(name: 
     assert {key: broken[key] for key in ("champions", "checkpoint", "individuals")} == {
         key: found[key] for key in ("champions", "checkpoint", "individuals")
     }
+
+
+def test_training_meets_the_world_of_the_task() -> None:
+    """What is trained on is what champions are chosen on."""
+    config = arz.preset("quadruped")
+    program = Batch.pack([Program.parse(HAND.format(lines=CLOCK.format(wave="sin", w=2)))])
+    numbers = normal_rows(1, "numbers", np.arange(1), program.memory.image_size)
+    for world in (
+        {},
+        {"latency": 9},
+        {"sensor_noise": 5.0, "world": 3},
+        {"start_pose": 0.3},
+        {"torque_left": (1.0,) * 4},
+    ):
+        task = replace(config.task, steps=80, **world)
+        problem = ProgramProblem(config.registers, config.variation, task, threads=1)
+        moving = problem.with_numbers(program, numbers)
+        episodes = task.spread(arz.fresh_episodes(4))
+        tried = problem.try_cases(moving, episodes, Conditions(), np.zeros((1, 4)))
+        assert tried.objectives.tolist() == problem.score(moving, episodes)[0].tolist()
+
+
+def test_tasks_refuse_what_they_cannot_do_before_anything_is_made() -> None:
+    for wrong in ({"ease_rate": 0.1}, {"variety": 0.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be 0 for cartpole"):
+            arz.preset("cartpole", **wrong)
 
 
 def test_the_lineage_names_growth(tmp_path: Path) -> None:

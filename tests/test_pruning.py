@@ -78,9 +78,11 @@ def test_the_ending_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     few = ("--budget", "1M steps", "--select-every", "500", "--selection-episodes", "20", "--quiet", "--no-test")
     call("evolve", "cartpole", "--output", str(folder), "--json", *few)
     told = json.loads(capsys.readouterr().out)["pruned"]
+    assert told["whole_lines"] >= told["lines"] == lines(Program.load(folder / "pruned.arz"))
     with arz.Run.open(folder) as run:
-        assert told["whole_lines"] >= told["lines"] == lines(Program.load(folder / "pruned.arz"))
-        assert run.champion != Program.load(folder / "pruned.arz")  # both are kept
+        assert lines(run.program) >= told["whole_lines"]  # both are kept
+    call("prune", str(folder), code=2)
+    assert "exists already" in capsys.readouterr().err
     call("evolve", "cartpole", "--output", str(tmp_path / "other"), "--prune", "0", *few)
     assert not (tmp_path / "other" / "pruned.arz").exists()
     (folder / "pruned.arz").unlink()

@@ -401,7 +401,15 @@ def test_eased_and_varied_tasks() -> None:
     task = Quadruped()
     assert task.eased((0.1, 0.2, 0.3, 0.4)).torque_left == (0.1, 0.2, 0.3, 0.4)
     assert Quadruped(leg="FL").eased((0.5,)).torque_left == (0.0, 0.5, 0.0, 0.0)
-    assert task.varied(7, 0.0) == task
+    other = Quadruped(sensor_noise=2.0, **OTHER_WORLD)
+    for own in (task, other):
+        assert own.varied(7, 0.0) == own
+        assert own.eased((0.0, 0.0, 0.0, 0.0)) == own
+    assert other.eased((1.0, 0.0, 0.5, 0.0)).torque_left == (1.0, 0.2, 0.55, 0.4)
+    assert all(other.varied(key, 1.0).latency >= other.latency for key in range(20))
+    for key in range(100):  # never out of range
+        Quadruped(contact_iterations=1000, friction=90.0, payload=-9.0).varied(key, 1.0)
+    assert Quadruped(torque_left=[0, 0, 0, 0]) == task  # type: ignore[arg-type]
     worlds = [task.varied(key, 1.0) for key in range(200)]
     assert task.varied(3, 1.0) == worlds[3]
     for name, low, high in (
@@ -418,6 +426,7 @@ def test_eased_and_varied_tasks() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        ({"torque_left": 0.5}, "torque_left must be 4 numbers from 0 to 1, as in"),
         ({"torque_left": (0.0, 0.0)}, "torque_left must be 4 numbers from 0 to 1"),
         ({"torque_left": (0.0, 0.0, 2.0, 0.0)}, "torque_left must be 4 numbers from 0 to 1"),
         ({"friction": -1.0}, "friction must be a number from 0 to 100"),
@@ -433,3 +442,24 @@ def test_eased_and_varied_tasks() -> None:
 def test_odd_worlds_get_a_sentence(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Quadruped(**wrong)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sensors_err_alike_in_rollouts_and_in_the_environment(engine: str) -> None:
+    if engine == "mujoco":
+        pytest.importorskip("mujoco")
+    how: dict[str, Any] = {**OTHER_WORLD, "engine": engine, "sensor_noise": 2.0, "steps": 60}
+    task, env, program = Quadruped(**how), LaikagoLegBreak(**how), Program.load(TROT)
+    found = evaluate(program, task, fresh_episodes(2), threads=1, shares_trunk=False)
+    assert same(found, evaluate(program, task, fresh_episodes(2), threads=2))
+    for e, episode in enumerate(fresh_episodes(2).tolist()):
+        seen, _ = env.reset(options={"episode": episode})
+        interpreter = Interpreter(program, 1)
+        interpreter.reset([core_key(episode)])
+        total, ended = 0.0, False
+        while not ended:
+            seen, reward, terminated, truncated, _ = env.step(interpreter.act(seen[None])[0])
+            total, ended = total + float(reward), terminated or truncated
+        assert total == found.returns[0, e]
+    quiet = evaluate(program, replace(task, sensor_noise=0.0), fresh_episodes(2))
+    assert not np.array_equal(quiet.returns, found.returns)

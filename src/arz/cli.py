@@ -304,12 +304,10 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     prune = command("prune", "leave out what a program does not need, and tune the numbers of the rest again")
     prune.add_argument("source", metavar="RUN_OR_FILE", help="a run or an .arz file")
     prune.add_argument(
-        "--tolerance", type=float, default=0.01, help="the share of the score that may be lost (default: 0.01)"
+        "--tolerance", type=float, help="the share of the score that may be lost (default: as in the run, or 0.01)"
     )
-    prune.add_argument(
-        "--generations", type=int, default=40, help="of tuning, each time lines were left out (default: 40)"
-    )
-    prune.add_argument("--episodes", type=int, default=100, help="how many episodes decide (default: 100)")
+    prune.add_argument("--generations", type=int, help="of tuning, each time lines were left out (default: 40)")
+    prune.add_argument("--episodes", type=int, help="how many episodes decide (default: as in the run, or 100)")
     prune.add_argument("--output", metavar="FILE", help="a new file (default for a run: pruned.arz in it)")
     prune.add_argument("--threads", type=int, help="how many to use (default: all)")
     _add_episode(prune, which=False)

@@ -72,7 +72,7 @@ def film(
         now = min(step, length(rows) - 1)
         leg = found[0] if found is not None and now >= found[1] else ""
         words = [title, f"{now * STEP:4.1f} s", f"return {np.sum(rows['reward'][: now + 1]):.0f}"]
-        words += [f"{leg} is broken" if leg else "", endings[number] if endings and step == last else ""]
+        words += [f"{leg} is broken" if leg else "", endings[number] if endings and now == length(rows) - 1 else ""]
         state = np.array([rows[name][now] for name in STATE])
         return camera.picture(state, leg, "   ".join(word for word in words if word))
 

@@ -183,11 +183,10 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
     has_champion = bool(run.champions)
     results = run.test(threads=options.threads, workers=hired) if has_champion and not options.no_test else []
     figures_made = _figures(run, results) if results else []
-    smaller = ending(run, options.threads, hired, _is_silent(options)) if has_champion else None
     if options.json:
         made: dict[str, Any] = {"figures": [str(path) for path in figures_made]}
-        if smaller is not None:
-            made["pruned"] = told(*smaller)
+        smaller = ending(run, options.threads, hired, is_silent=True) if has_champion else None
+        made |= {"pruned": told(*smaller)} if smaller is not None else {}
         print_json({**summary(run), "ended": reason, "tests": result_rows(results), **made})
         return
     if not has_champion:
@@ -196,13 +195,13 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
     print_policy(run.champion, f"arz show {run.folder}")
     if (since := _standing_still(run)) is not None and reason != "target":
         terminal.say(STANDING_STILL.format(since=since, **vars(run.config.search)))
+    if results:
+        print_tests(results, run.config.task, f"Mean return over {len(results[0].returns)} test episodes")
+        terminal.say(f"Figures: {', '.join(map(str, figures_made))}")
+        terminal.say(f"A film of an episode: arz replay {run.folder}")
+    smaller = ending(run, options.threads, hired, options.quiet)
     if smaller is not None:
         terminal.say(sentence(*smaller))
-    if not results:
-        return
-    print_tests(results, run.config.task, f"Mean return over {len(results[0].returns)} test episodes")
-    terminal.say(f"Figures: {', '.join(map(str, figures_made))}")
-    terminal.say(f"A film of an episode: arz replay {run.folder}")
 
 
 STANDING_STILL = (

@@ -30,17 +30,21 @@ NAME = "pruned.arz"
 def prune(options: argparse.Namespace) -> None:
     """Leaves out what a program does not need, and tunes the rest again."""
     check_threads(options.threads)
-    if not 1 <= options.episodes <= 100_000:
+    if options.episodes is not None and not 1 <= options.episodes <= 100_000:
         raise ValueError(f"--episodes must be 1 to 100000, not {options.episodes}")
     policy, base = policy_and_known_task(options)
     if isinstance(policy, Network):
         raise ValueError("a network has no lines: arz prune is for programs")
-    target = Path(options.output) if options.output else Path(options.source) / NAME
     if not options.output and not is_run(options.source):
         raise ValueError("say where the smaller program of a file shall be written, with --output FILE")
-    if options.output:
-        refuse_existing(target)
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("tolerance", "generations", "episodes", "threads")}
+    target = Path(options.output) if options.output else Path(options.source) / NAME
+    refuse_existing(target)
+    how: dict[str, Any] = {}
+    if is_run(options.source):
+        with Run.open(options.source) as run:
+            how = as_in_run(run)
+    asked = {name: getattr(options, name) for name in ("tolerance", "generations", "episodes", "threads")}
+    how |= {name: value for name, value in asked.items() if value is not None}
     with terminal.bar(options.json) as show:
         found = pruned(policy, own_task(options, base), show=show, **how)
     keep(found, target)
@@ -51,36 +55,47 @@ def prune(options: argparse.Namespace) -> None:
     terminal.say(sentence(found, target))
 
 
+def as_in_run(run: Run) -> dict[str, Any]:
+    """How the champion of a run is pruned."""
+    search = run.config.search
+    how = {"survival": getattr(search, "survival", 0.0), "episodes": search.selection_episodes, "seed": run.seed}
+    return how | ({"tolerance": run.config.limits.prune} if run.config.limits.prune else {})
+
+
 def ending(run: Run, threads: int | None, hired: RayWorkers | None, is_silent: bool) -> tuple[Pruned, Path] | None:
     """The champion of a run as small as its configuration allows, in the folder of the run; None if it shall not be."""
-    tolerance, champion = run.config.limits.prune, run.champion
-    if not tolerance or run.folder is None or isinstance(champion, Network):
+    champion = run.champion
+    if not run.config.limits.prune or run.folder is None or isinstance(champion, Network):
         return None
+    path = run.folder / NAME
+    refuse_link(path)
     with terminal.bar(is_silent) as show:
         found = pruned(
             champion,
             run.config.task,
-            tolerance=tolerance,
-            survival=getattr(run.config.search, "survival", 0.0),
-            episodes=run.config.search.selection_episodes,
-            seed=run.seed,
             threads=threads,
             workers=hired,
             show=lambda share, text: show(share, f"pruning: {text}"),
+            **as_in_run(run),
         )
-    keep(found, run.folder / NAME)
-    return found, run.folder / NAME
+    keep(found, path)
+    return found, path
 
 
 def keep(found: Pruned, path: Path) -> None:
-    """Writes the smaller program.
+    """Writes the smaller program."""
+    refuse_link(path)
+    write_whole(path, str(found.program))
+
+
+def refuse_link(path: Path) -> None:
+    """Nothing is written through links.
 
     Raises:
-        ValueError: a link is in the way.
+        ValueError: there is one.
     """
     if path.is_symlink():
         raise ValueError(f"{path} is a link, and nothing is written through links: remove it")
-    write_whole(path, str(found.program))
 
 
 def told(found: Pruned, path: Path) -> dict[str, Any]:

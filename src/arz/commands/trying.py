@@ -160,6 +160,8 @@ def _replay_each_leg(options: argparse.Namespace, program: Program | Network, ba
     """One film of four episodes side by side, in each of which another leg breaks."""
     if options.viewer:
         raise ValueError(f"--viewer shows one episode at a time: say which leg, not {EACH}")
+    if not isinstance(base, Quadruped):
+        raise ValueError("--leg is for the quadruped: this policy is for another task")
     episodes = []
     for leg in LEGS:
         options.variant_leg = leg

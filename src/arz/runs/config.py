@@ -135,8 +135,8 @@ class Limits:
     target: float = math.inf
     """End early when the champion reaches this score on the selection episodes."""
     prune: float = 0.0
-    """At the end the champion is made smaller, as long as it loses no more than this share of its score; 0 for no such
-    ending."""
+    """When `arz evolve` or `arz resume` ends, the champion is made smaller, as long as it loses no more than this share
+    of its score; 0 for no such ending."""
     lineage: int = 20_000
     """How many individuals to keep with parent and mutation, beside the ancestors of the living and of champions; 0 for
     none."""
@@ -209,6 +209,9 @@ class Config:
             raise ValueError("networks are for cartpole and quadruped; in other environments, evolve programs")
         if not isinstance(self.policy, Programs) and isinstance(self.search, TuningSettings | GrowSettings):
             raise ValueError(f"{kind_of(self, 'search')} is for programs; networks are trained by ars")
+        if isinstance(self.search, GrowSettings):  # refuses what the task cannot do
+            _ = self.task.eased([float(self.search.ease_rate > 0)] * len(self.task.case_names))
+            _ = self.task.varied(0, self.search.variety)
 
     @property
     def architecture(self) -> Architecture | None:

@@ -93,9 +93,14 @@ def prune(
     attempts, reach = 0, 0
     while reach < len(REACH):
         text = f"{lines(present)} of {lines(whole)} lines: {score:.1f}"
-        tell(1 - lines(present) / (lines(whole) + 1), text)
         allowed = min(1.0, tolerance * REACH[reach])
-        smaller = smallest(present, task, tolerance=allowed, episodes=episodes, threads=used).program
+        done = 1 - lines(present) / (lines(whole) + 1)
+        left = (1 - done) / 2
+
+        def told(share: float, _: str, done: float = done, left: float = left, text: str = text) -> None:
+            tell(done + left * share, text)
+
+        smaller = smallest(present, task, tolerance=allowed, episodes=episodes, threads=used, show=told).program
         if lines(smaller) == lines(present):
             break  # nothing more can go
         attempts += 1

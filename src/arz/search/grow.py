@@ -14,8 +14,8 @@ What survival is worth beside the reward is a setting of each stage: where faili
 fail.
 
 What happens in an episode can come *gently*: each racer is spared some of it, less and less of what it survives, more
-of what it does not (`ease_rate`). So it is always asked for what it can nearly do. Nothing is spared in the end, nor
-where champions are chosen.
+of what it does not (`ease_rate`). So it is always asked for what it can nearly do. Nothing is spared where champions
+are chosen.
 
 Who stays is decided by *cases* (which leg breaks, say): the best over all stays, then those that are best in some
 cases, drawn by epsilon-lexicase (La Cava et al. 2016).

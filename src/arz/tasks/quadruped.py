@@ -74,6 +74,7 @@ RANGES = (
     ("sensor_noise", 0, 1000),
 )
 """What the numbers of a world can be."""
+MOST_SWEEPS = 1000
 WORLDS = 2**31 - 1
 """How many there are."""
 ALWAYS_TOLD = ("contact_iterations", "steps")
@@ -141,7 +142,7 @@ class Quadruped(ByFields):
             if given not in known:
                 hint = did_you_mean(str(given), known)
                 raise ValueError(f"{name} must be one of {', '.join(known)}, not {given!r}.{hint}")
-        for name, low, high in (("steps", 1, 1_000_000), ("contact_iterations", 1, 1000)):
+        for name, low, high in (("steps", 1, 1_000_000), ("contact_iterations", 1, MOST_SWEEPS)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
@@ -152,8 +153,10 @@ class Quadruped(ByFields):
         if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= self.steps:
             raise ValueError(f"break_before must be a step up to {self.steps}, or 0 for any, not {before!r}")
         left = self.torque_left
-        if len(left) != len(LEGS) or not all(_is_number(value) and 0 <= value <= 1 for value in left):
-            raise ValueError(f"torque_left must be {len(LEGS)} numbers from 0 to 1, not {left!r}")
+        is_list = isinstance(left, list | tuple) and len(left) == len(LEGS)
+        if not is_list or not all(_is_number(value) and 0 <= value <= 1 for value in left):
+            raise ValueError(f"torque_left must be {len(LEGS)} numbers from 0 to 1, as in [0, 0.5, 0, 0], not {left!r}")
+        object.__setattr__(self, "torque_left", tuple(map(float, left)))
         for name, low, high in RANGES:
             value = getattr(self, name)
             if not _is_number(value) or not low <= value <= high:
@@ -311,30 +314,35 @@ class Quadruped(ByFields):
         return replace(self, steps=steps, break_step=when, break_before=before)
 
     def eased(self, eases: Sequence[float]) -> Quadruped:
-        """Where a leg breaks, so much of its torque is left."""
-        if self.leg == "random":
-            return replace(self, torque_left=tuple(eases))
-        left = [eases[0] if name == self.leg else 0.0 for name in LEGS]
-        return replace(self, torque_left=tuple(left))
+        """Where a leg breaks, so much of what it would lose of its torque is left."""
+        if not any(eases):
+            return self
+        spared = eases if self.leg == "random" else [eases[0] if name == self.leg else 0.0 for name in LEGS]
+        left = tuple(left + ease * (1 - left) for left, ease in zip(self.torque_left, spared, strict=True))
+        return replace(self, torque_left=left)
 
     def varied(self, key: int, amount: float) -> Quadruped:
-        """In another world: ground, motors and load differ by so much of what is usual among robots of a kind."""
+        """In another world: ground, motors, load and sensors differ by so much of what is usual among robots."""
+        if not amount:
+            return self
         stream = Stream(key)
 
         def between(low: float, usual: float, high: float) -> float:
             drawn = 2 * stream.uniform() - 1
-            return usual + amount * (drawn * (high - usual) if drawn > 0 else -drawn * (low - usual))
+            most = max(high - usual, 0.0) if drawn > 0 else max(usual - low, 0.0)
+            return usual + amount * drawn * most
 
+        sweeps = self.contact_iterations + round(amount * (4 * stream.uniform() - 2))
         return replace(
             self,
             friction=between(0.5, self.friction, 1.25),
             payload=between(-1.0, self.payload, 3.0),
             motor_strength=between(0.8, self.motor_strength, 1.2),
-            latency=min(int(amount * 10 * stream.uniform()), NUMBERS["substeps"] - 1),
-            start_pose=amount * 0.1,
-            sensor_noise=amount * stream.uniform(),
-            world=key % WORLDS if amount else 0,
-            contact_iterations=max(1, self.contact_iterations + round(amount * (4 * stream.uniform() - 2))),
+            latency=min(self.latency + int(amount * 10 * stream.uniform()), NUMBERS["substeps"] - 1),
+            start_pose=max(self.start_pose, amount * 0.1),
+            sensor_noise=max(self.sensor_noise, amount * stream.uniform()),
+            world=key % WORLDS,
+            contact_iterations=min(max(1, sweeps), MOST_SWEEPS),
         )
 
     @property

@@ -74,7 +74,7 @@ class LaikagoLegBreak(SingleEnvironment):
         leg: "random", "none", "FR", "FL", "RR" or "RL".
         break_step: the step at which it breaks, or None for a random one.
         render_mode: None, "rgb_array" or "human"; both need MuJoCo.
-        variant: the other fields of `Quadruped`: contact_iterations, steps.
+        variant: the other fields of `Quadruped`: contact_iterations, steps, friction, sensor_noise and so on.
 
     Raises:
         ValueError: a field has a value that the task does not know, or MuJoCo is needed and not installed.
