@@ -174,9 +174,29 @@ def test_a_film_shows_the_broken_leg_in_red(finished: Path, tmp_path: Path) -> N
     assert film.with_suffix(".png").stat().st_size > 10_000
 
 
+@pytest.mark.usefixtures("needs_drawing")
+def test_a_film_shows_each_leg_in_turn(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    film = tmp_path / "f.gif"
+    options = ["--leg", "each", "--break-step", "10", "--every", "30", "--output", str(film)]
+    assert main(["replay", str(finished), *options]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{leg} breaks. Return" in printed for leg in LEGS)
+    from PIL import Image
+
+    with Image.open(film) as pictures:
+        pictures.seek(pictures.n_frames - 1)  # type: ignore[attr-defined]
+        last = np.asarray(pictures.convert("RGB"), int)
+    is_red = (last[..., 0] > 150) & (last[..., 1] < 90) & (last[..., 2] < 80)
+    height, width = is_red.shape
+    for rows in (slice(0, height // 2), slice(height // 2, height)):
+        for columns in (slice(0, width // 2), slice(width // 2, width)):
+            assert np.sum(is_red[rows, columns]) > 20  # in each of four pictures
+
+
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [
+        (["replay", "RUN", "--leg", "each", "--viewer"], "--viewer shows one episode at a time"),
         (["evolve", "quadruped-nsga2", "--tournament", "3"], "tournament belongs to another kind of search than nsga2"),
         (["evolve", "quadruped-nsga2", "--cadfs", "7"], "max_cadfs must be 0 to 6"),
         (["evolve", "quadruped-nsga2", "--leg", "LF"], "leg must be one of"),
