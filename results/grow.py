@@ -342,12 +342,13 @@ def draw() -> None:
     figure = figures.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
     shown = [("cartpole", figures.BLUE, 1000.0), ("quadruped", figures.ORANGE, None)]
     for panel, (name, colour, highest) in zip(figure.subplots(1, 2), shown, strict=True):
-        for row in rows(next((each for each in (f"{name}-400m", name) if rows(each)), name)):
+        found = rows(next((each for each in (f"{name}-400m", name) if rows(each)), name))
+        for row in found:
             panel.plot(np.array(row["curve"]["steps"]) / 1e6, row["curve"]["champion_score"], color=colour, lw=1.2)
         panel.set_xscale("log")
         panel.set_ylim(0, highest)
         panel.set_xlabel("million steps of the task")
-        panel.set_title(f"{EXPERIMENTS[name].title}, seeds 1 to {len(rows(name))}")
+        panel.set_title(f"{EXPERIMENTS[name].title}, seeds 1 to {len(found)}")
         figures.plain(panel)
     figures.save(figure, KEPT / "runs.png")
 

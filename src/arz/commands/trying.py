@@ -167,9 +167,8 @@ def _replay_each_leg(options: argparse.Namespace, program: Program | Network, ba
         options.variant_leg = leg
         terminal.say(f"{leg} breaks.", end=" ")
         episodes.append(_episode(options, program, episode_task(options, base)))
-    walk.film(
-        [rows for rows, *_ in episodes], path, every=options.every or 4, endings=[ending for _, ending, _ in episodes]
-    )
+    fallen = [ending if walk.length(rows) < base.steps else "" for rows, ending, _ in episodes]
+    walk.film([rows for rows, *_ in episodes], path, every=options.every or 4, endings=fallen)
     terminal.say(f"Film: {path}.")
 
 
