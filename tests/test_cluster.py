@@ -273,7 +273,7 @@ def test_a_run_with_such_workers_is_the_run_of_one_thread(kind: str, tmp_path: P
     }[kind]
     arz.evolve(config, folder=tmp_path / "local", threads=1).close()
     with (
-        Crew(FakeCluster(3, lossy), time_limit=0.2) as crew,
+        Crew(FakeCluster(3, lossy), time_limit=0.5) as crew,
         arz.evolve(config, folder=tmp_path / "crew", threads=1, workers=crew) as run,
     ):
         tests = run.test(episodes=5, workers=crew)
