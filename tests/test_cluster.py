@@ -56,6 +56,8 @@ from tests.test_quadruped_runs import small as small_quadruped
 CARTPOLE, QUADRUPED = Cartpole(steps=100), Quadruped(steps=60, break_step=30)
 EPISODES = fresh_episodes(3)
 
+LOSSY = 8
+"""How many workers die or hang, one after the other."""
 Behaviour = Callable[[int, int], str]
 """What the worker of a number does with its n-th share: work, die, hang or raise."""
 
@@ -132,7 +134,11 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers that hang are given up after their time; those that are slow, on a loaded machine, never."""
+    """Workers that hang are given up after their time; those that are slow, on a loaded machine, never.
+
+    And a share may meet each of the workers that die or hang (`lossy`), whichever threads are first.
+    """
+    monkeypatch.setattr(crews, "ATTEMPTS", 1 + LOSSY)
     limit = Crew._limit
     monkeypatch.setattr(
         Crew, "_limit", lambda self, member: limit(self, member) if member.hand.is_hanging else math.inf
@@ -246,7 +252,7 @@ def test_several_can_ask_at_once() -> None:
 
 def lossy(number: int, share: int) -> str:
     """The first workers die or hang one after the other; later ones do not."""
-    return "work" if number >= 8 or share < number % 3 else ("die", "hang")[number % 2]
+    return "work" if number >= LOSSY or share < number % 3 else ("die", "hang")[number % 2]
 
 
 @pytest.mark.usefixtures("patient")
@@ -273,7 +279,7 @@ def test_a_run_with_such_workers_is_the_run_of_one_thread(kind: str, tmp_path: P
     }[kind]
     arz.evolve(config, folder=tmp_path / "local", threads=1).close()
     with (
-        Crew(FakeCluster(3, lossy), time_limit=0.5) as crew,
+        Crew(FakeCluster(3, lossy), time_limit=0.2) as crew,
         arz.evolve(config, folder=tmp_path / "crew", threads=1, workers=crew) as run,
     ):
         tests = run.test(episodes=5, workers=crew)
