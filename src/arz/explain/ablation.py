@@ -69,7 +69,7 @@ def ablate(
 
     Registers of which there are as many as a memory can have are not made to forget: that takes one more.
     """
-    show = show or _tell_nobody
+    show = show or tell_nobody
     whole = with_own_names(program)
     roomy, found_flow = _with_spare(whole), flow(whole)
     remembered = [*found_flow.remembered, *([LAST_ACTION] if found_flow.depends(LAST_ACTION) else [])]
@@ -122,7 +122,7 @@ def smallest(
         threads: how many to use, all by default.
         show: is told how the work stands.
     """
-    show = show or _tell_nobody
+    show = show or tell_nobody
     whole = present = with_own_names(program)
     lines = len(_places(whole))
     keys = fresh_episodes(episodes, seed=CHOOSING_SEED)
@@ -148,7 +148,7 @@ def smallest(
     return Smaller(present, float(told[1]), float(told[0]), lines - len(_places(present)))
 
 
-def _tell_nobody(share: float, text: str) -> None:
+def tell_nobody(share: float, text: str) -> None:
     """For callers who do not ask."""
 
 

@@ -7,13 +7,12 @@ on it; if not, fewer lines are left out. Episodes with which this is decided are
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from arz.evaluate import Workers, evaluate
-from arz.explain.ablation import smallest
+from arz.explain.ablation import Show, smallest, tell_nobody
 from arz.interpreter import available_threads
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
@@ -31,8 +30,6 @@ SAMPLES, EPISODES = 24, 8
 """Of a generation of tuning."""
 SPREAD = 0.05
 """By how much samples change what the program does at first; no more later."""
-
-Show = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ def prune(
         raise ValueError(f"tolerance must lie in 0 to 1, not {tolerance}")
     if generations < 0:
         raise ValueError(f"generations must be 0 or more, not {generations}")
-    tell = show or (lambda share, text: None)
+    tell = show or tell_nobody
     used = available_threads() if threads is None else threads
     deciding = task.spread(keys(seed, "pruning episodes", np.arange(episodes)))
 
