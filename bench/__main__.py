@@ -32,7 +32,7 @@ from arz import (
     mutate,
     random_programs,
 )
-from arz.native import core, load
+from arz.native import core, load, runs_here
 from arz.streams import keys
 from arz.vary import MUTATIONS, grown_programs
 from bench import baselines, cluster, environments, grow, quadruped, search
@@ -175,17 +175,18 @@ def widths() -> None:
 
 
 def builds() -> None:
-    """The baseline build against x86-64-v3."""
+    """The builds for other instruction sets against the baseline."""
     program = twenty(4)
     seen, drawn = observations(program.memory, 4000, 32), np.arange(32, dtype=np.uint64)
     packed = Batch.pack([program]).core.arrays()
     runs = []
-    for name in ("baseline", "x86-64-v3"):
+    for name in runs_here():
         build = load(name)
         batch = build.batch(build.memory_shape(4, 1, 10, 6, 0, 0, True), *packed)
         runs.append(partial(build.run, batch, seen, drawn, 1, True))
-    baseline, v3 = best_times(*runs)
-    row("dim 4: x86-64-v3 build against baseline", f"{baseline * 1e3:.1f} / {v3 * 1e3:.1f} ms", baseline / v3)
+    baseline, *others = best_times(*runs)
+    for name, spent in zip(runs_here()[1:], others, strict=True):
+        row(f"dim 4: {name} build against baseline", f"{baseline * 1e3:.1f} / {spent * 1e3:.1f} ms", baseline / spent)
 
 
 def population(memory: Memory, count: int, length: tuple[int, int]) -> Batch:

@@ -37,7 +37,7 @@ def physics(row: Row, best: Best) -> None:
     rates = [robots * steps * PHYSICS / spent for (_, robots, steps), spent in zip(contenders, times, strict=True)]
     row("physics: MuJoCo, C loop, one core", f"{rates[3] / 1e3:.0f}k steps/s")
     for name, rate, goal in zip(ours, rates, ("goal 30x", ""), strict=False):
-        row(f"physics: eight floats, {name}", f"{rate / 1e6:.2f}M steps/s", rate / rates[3], goal)
+        row(f"physics: floats side by side, {name}", f"{rate / 1e6:.2f}M steps/s", rate / rates[3], goal)
     row("physics: double", f"{rates[2] / 1e6:.2f}M steps/s", rates[2] / rates[3])
 
 

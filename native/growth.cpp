@@ -56,6 +56,25 @@ RegisterSet reserved(const MemoryShape& shape, int function) {
   return result;
 }
 
+// What an expression may read though no line of the function computes it: observation and action, or those arguments of
+// a CADF that every call hands over.
+RegisterSet given(const Genome& genome, int function) {
+  RegisterSet result = reserved(genome.shape, function);
+  if (function == 0) return result;
+  for (const Instruction& x : genome.functions[0])
+    for (int a = 0; a < kCallArgumentCount; ++a)
+      if (kOps[x.op].is_call && 1 + x.args[kCallCallee] == function && x.args[kCallArguments + a] == kNone)
+        result.remove(kind_number(kArgumentKinds[a]), kArgumentRegisters[a]);
+  return result;
+}
+
+// Whether a CADF writes a register of a kind, and so gives one to whom calls it.
+bool gives(const std::vector<Instruction>& body, int kind) {
+  return std::any_of(body.begin(), body.end(), [&](const Instruction& x) {
+    return kOps[x.op].outputs == 1 && kind_number(kOps[x.op].slots[0]) == kind;
+  });
+}
+
 // The program without what does not matter, and what matters between its lines.
 struct Clean {
   Genome genome;
@@ -90,6 +109,7 @@ class Growth {
         function_(function),
         stream_(stream),
         sampler_(sampler),
+        given_(given(genome_, function)),
         named_(reserved(shape_, function)) {
     for (const Instruction& x : code()) each_register(x, [&](int kind, int number, bool) { named_.add(kind, number); });
   }
@@ -123,7 +143,7 @@ class Growth {
       each_register(lines[n], [&](int kind, int number, bool is_output) {
         if (is_output) busy_.add(kind, number);
       });
-    known_ = liveness_.point(function_, begin_) | reserved(shape_, function_);
+    known_ = liveness_.point(function_, begin_) | given_;
     for (std::size_t n = 0; n < begin_; ++n)
       each_register(lines[n], [&](int kind, int number, bool is_output) {
         if (is_output) {
@@ -213,7 +233,7 @@ class Growth {
     if (result < 0) return -1;
     std::uint64_t reusable = 0;
     for (int f = 0; f < genome_.cadfs; ++f)
-      if (liveness_.is_pure(1 + f)) reusable |= std::uint64_t{1} << f;
+      if (liveness_.is_pure(1 + f) && gives(genome_.functions[1 + f], kind)) reusable |= std::uint64_t{1} << f;
     int callee = genome_.cadfs;
     const bool has_room = callee < sampler_.settings().max_cadfs;
     if (reusable && (!has_room || stream_.below(2) == 0)) {
@@ -308,8 +328,8 @@ class Growth {
   // What an expression begins with: the observation or the last action; of other kinds, what was computed before, or
   // nothing (-1). In a CADF, an argument.
   int beginning(int kind) {
+    if (function_ > 0) return given_.bits[kind] ? one_of(given_.bits[kind]) : -1;
     const RegisterSet fixed = reserved(shape_, function_);
-    if (function_ > 0) return fixed.bits[kind] ? one_of(fixed.bits[kind]) : -1;
     const bool observes = stream_.uniform() < kObserves;
     if (kind == kVector && (observes || shape_.action_kind() != kVector)) return kObservationVector;
     if (kind == shape_.action_kind() && !observes) return shape_.action_register();
@@ -404,7 +424,7 @@ class Growth {
     body.genome.shape = shape_;
     body.genome.image.assign(genome_.image.size(), 0.0);
     Growth inside(body, 1, stream_, sampler_);
-    inside.known_ = reserved(shape_, 1);
+    inside.known_ = inside.given_;
     if (inside.express(kind) < 0) return false;
     genome_.functions[++genome_.cadfs] = inside.block_;
     return true;
@@ -417,6 +437,7 @@ class Growth {
   Stream& stream_;
   const Sampler& sampler_;
   const int cadfs_ = genome_.cadfs;  // before the term
+  const RegisterSet given_;          // hold something before the function begins
   RegisterSet named_;                // by the function; from now on also by the term
   RegisterSet fresh_;                // by the term alone
   RegisterSet busy_;                 // hold something while the term is computed
@@ -520,9 +541,9 @@ bool grow_term(Genome& genome, int function, Stream& stream, const Sampler& samp
   return grow(genome, function, stream, sampler, [](Growth& growth, int kind) { return growth.express(kind); });
 }
 
-bool grow_call(Genome& genome, int function, Stream& stream, const Sampler& sampler) {
-  if (function != 0 || sampler.settings().max_cadfs == 0) return false;
-  return grow(genome, function, stream, sampler,
+bool grow_call(Genome& genome, int, Stream& stream, const Sampler& sampler) {
+  if (sampler.settings().max_cadfs == 0) return false;
+  return grow(genome, 0, stream, sampler,
               [](Growth& growth, int kind) { return kind == kMatrix ? -1 : growth.call(kind); });
 }
 
@@ -530,7 +551,13 @@ bool drop_term(Genome& genome, int function, Stream& stream, const Sampler&) {
   Clean& clean = clean_copy(genome.view());
   if (function >= clean.genome.view().function_count()) return false;
   auto& lines = clean.genome.functions[function];
-  const std::vector<std::size_t> found = terms(lines);
+  std::vector<std::size_t> found = terms(lines);
+  if (function > 0)  // what it returns is the same register as before
+    std::erase_if(found, [&](std::size_t n) {
+      std::vector<Instruction> shorter = lines;
+      shorter.erase(shorter.begin() + n);
+      return last_written(shorter) != last_written(lines);
+    });
   if (found.empty()) return false;
   const auto draw = [&] { return found[stream.below(static_cast<std::uint32_t>(found.size()))]; };
   const std::size_t one = draw(), other = draw();

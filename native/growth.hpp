@@ -17,7 +17,8 @@ void smallest_program(const MemoryShape& shape, Genome& genome);
 
 // Adds a term to a register of any kind, in GetAction or in a CADF.
 bool grow_term(Genome& genome, int function, Stream& stream, const Sampler& sampler);
-// Adds a term that is what a conditional call gives, of a CADF that is there or of a new one.
+// Adds a term to GetAction, whatever function was drawn: what a conditional call gives, of a CADF that is there or of a
+// new one.
 bool grow_call(Genome& genome, int function, Stream& stream, const Sampler& sampler);
 // Leaves out a term: of two, drawn at random, the one with the smaller coefficients.
 bool drop_term(Genome& genome, int function, Stream& stream, const Sampler& sampler);

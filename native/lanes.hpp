@@ -12,7 +12,9 @@
 
 namespace arz {
 
-#if defined(__AVX__)
+#if defined(__AVX512F__)
+inline constexpr int kPart = 8;
+#elif defined(__AVX__)
 inline constexpr int kPart = 4;  // doubles in one vector register of the instruction set
 #else
 inline constexpr int kPart = 2;

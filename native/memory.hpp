@@ -55,24 +55,25 @@ inline void transpose(const double* from, int lanes, int entries, double* to, in
   int done = 0;  // lanes
 #if defined(__AVX__)
   // Squares of 4 x 4 by shuffles: faster than number by number.
+  typedef double Four __attribute__((vector_size(32), may_alias));
   for (; done + 4 <= lanes; done += 4) {
     const double* row = from + done * entries;
     double* column = to + done;
     int e = 0;
     for (; e + 4 <= entries; e += 4) {
-      Part r0, r1, r2, r3;  // rows are not aligned
+      Four r0, r1, r2, r3;  // rows are not aligned
       std::memcpy(&r0, row + e, sizeof r0);
       std::memcpy(&r1, row + entries + e, sizeof r1);
       std::memcpy(&r2, row + 2 * entries + e, sizeof r2);
       std::memcpy(&r3, row + 3 * entries + e, sizeof r3);
-      const Part even01 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6),
+      const Four even01 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6),
                  odd01 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
-      const Part even23 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6),
+      const Four even23 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6),
                  odd23 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
-      *reinterpret_cast<Part*>(column + e * width) = __builtin_shufflevector(even01, even23, 0, 1, 4, 5);
-      *reinterpret_cast<Part*>(column + (e + 1) * width) = __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5);
-      *reinterpret_cast<Part*>(column + (e + 2) * width) = __builtin_shufflevector(even01, even23, 2, 3, 6, 7);
-      *reinterpret_cast<Part*>(column + (e + 3) * width) = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
+      *reinterpret_cast<Four*>(column + e * width) = __builtin_shufflevector(even01, even23, 0, 1, 4, 5);
+      *reinterpret_cast<Four*>(column + (e + 1) * width) = __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5);
+      *reinterpret_cast<Four*>(column + (e + 2) * width) = __builtin_shufflevector(even01, even23, 2, 3, 6, 7);
+      *reinterpret_cast<Four*>(column + (e + 3) * width) = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
     }
     for (; e < entries; ++e)
       for (int l = 0; l < 4; ++l) column[e * width + l] = row[l * entries + e];

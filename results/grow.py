@@ -41,7 +41,9 @@ class Experiment:
     episodes: int = 100
     """Of each test."""
     goes_on: str = ""
-    """The experiment whose runs go on here, with a larger budget: `arz resume`."""
+    """The experiment whose runs go on here, with a larger budget: `arz resume`..."""
+    at: int = 0
+    """...or, if this is given, whose runs are told as they stood after so many steps."""
 
 
 def environment(name: str, title: str, *options: str) -> Experiment:
@@ -66,7 +68,7 @@ PARTS = {
 }
 """What is switched off in turn, on cartpole."""
 
-WALKING = ("quadruped", "--budget", "200M steps")
+WALKING = ("quadruped",)
 
 LEG_PARTS = {
     "as it is": (),
@@ -84,14 +86,21 @@ LEG_PARTS = {
 EXPERIMENTS = {
     "cartpole": Experiment("Cataclysmic Cartpole", ("cartpole",), 10, 1000),
     "quadruped": Experiment("Laikago leg-breaking", WALKING, 10),
-    "quadruped-400m": Experiment(
-        "Laikago leg-breaking, the same runs after 400 million steps",
-        ("--budget", "400M steps"),
-        10,
+    **{
+        f"quadruped-{millions}m": Experiment(
+            f"Laikago leg-breaking, as the same runs stood after {millions} million steps",
+            (),
+            10,
+            goes_on="quadruped",
+            at=millions * 10**6,
+        )
+        for millions in (50, 200)
+    },
+    "quadruped-1500m": Experiment(
+        "Laikago leg-breaking, the same runs after 1500 million steps",
+        ("--budget", "1500M steps"),
+        5,
         goes_on="quadruped",
-    ),
-    "quadruped-1600m": Experiment(
-        "Laikago leg-breaking, some of them after 1600 million", ("--budget", "1600M steps"), 5, goes_on="quadruped"
     ),
     **{
         f"cartpole-300m-{number}": Experiment(f"Cataclysmic Cartpole: {name}", ("cartpole", *FEW, *options), 10)
@@ -111,6 +120,8 @@ EXPERIMENTS = {
 def command_of(name: str, seed: int) -> list[str]:
     """The command that makes a run, or lets it go on."""
     experiment = EXPERIMENTS[name]
+    if experiment.at:
+        return command_of(experiment.goes_on, seed)
     if experiment.goes_on:
         return ["arz", "resume", str(folder_of(name, seed)), *experiment.arguments]
     return ["arz", "evolve", *experiment.arguments, "--seed", str(seed), "--output", str(folder_of(name, seed))]
@@ -140,18 +151,29 @@ def run_one(name: str, seed: int) -> None:
         sys.exit(done.returncode)
 
 
+def stood(run: arz.Run, steps: int) -> tuple[arz.Program, dict[str, Any]]:
+    """The champion of a run when it had spent so many steps, and how far the run was."""
+    metrics = run.metrics
+    place = int(np.flatnonzero(metrics["steps"] <= steps)[-1])
+    spent = {name: metrics[name][place] for name in ("evaluations", "steps", "restarts", "seconds", "champion_score")}
+    rows = [row for row in run.champions if row["evaluations"] <= spent["evaluations"]]
+    return arz.Program.parse(rows[-1]["program"]), spent
+
+
 def note(name: str, seed: int) -> dict[str, Any]:
     """How a run went: what is kept of it."""
     command, experiment = command_of(name, seed), EXPERIMENTS[name]
     with arz.Run.open(ROOT / folder_of(name, seed)) as run:
-        metrics, facts, counters, champion, task = run.metrics, run.facts, run.counters, run.program, run.config.task
+        metrics, facts, task = run.metrics, run.facts, run.config.task
+        champion, spent = stood(run, experiment.at or run.counters.steps)
     simple = arz.readable(champion).program
     path = KEPT / "champions" / f"{name}-{seed}.arz"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(str(simple))
     pruned = ROOT / folder_of(name, seed) / "pruned.arz"
-    smaller = arz.Program.load(pruned) if pruned.exists() else champion
-    if pruned.exists():
+    is_pruned = pruned.exists() and not experiment.at
+    smaller = arz.Program.load(pruned) if is_pruned else champion
+    if is_pruned:
         path.with_suffix(".pruned.arz").write_text(str(smaller))
     variants: list[Any] = [task]
     if isinstance(task, Quadruped):
@@ -173,11 +195,9 @@ def note(name: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "command": shlex.join(command),
         "arz": facts["arz"],
-        "evaluations": counters.evaluations,
-        "steps": counters.steps,
-        "restarts": counters.restarts,
-        "seconds": round(float(facts["seconds"]), 1),
-        "selection": round(counters.champion_score, 1),
+        **{key: int(spent[key]) for key in ("evaluations", "steps", "restarts")},
+        "seconds": round(float(spent["seconds"]), 1),
+        "selection": round(float(spent["champion_score"]), 1),
         "tests": tests,
         "lines": cost.lines,
         "parameters": cost.parameters,
@@ -199,7 +219,7 @@ def run(names: list[str]) -> None:
     for name in names or EXPERIMENTS:
         for seed in range(1, EXPERIMENTS[name].seeds + 1):
             if seed not in {row["seed"] for row in rows(name)}:
-                run_one(name, seed)
+                run_one(EXPERIMENTS[name].goes_on if EXPERIMENTS[name].at else name, seed)
                 found = note(name, seed)
                 print(name, seed, found["seconds"], found["selection"], found["tests"], flush=True)
                 with DATA.open("a") as file:
@@ -305,9 +325,10 @@ def summary() -> str:
     for name, what, score in (
         ("cartpole", "cartpole, the worst of ten tests", worst),
         ("cartpole-300m-0", "the same, after 300 million steps", worst),
-        ("quadruped", "quadruped, mean over the legs", over_legs),
-        ("quadruped-400m", "the same runs, after 400 million steps", over_legs),
-        ("quadruped-1600m", "some of them, after 1600 million", over_legs),
+        ("quadruped-50m", "quadruped, mean over the legs, after 50 million steps", over_legs),
+        ("quadruped-200m", "the same runs, after 200 million", over_legs),
+        ("quadruped", "the same runs, to their end", over_legs),
+        ("quadruped-1500m", "some of them, after 1500 million", over_legs),
     ):
         found = rows(name)
         if not found:
@@ -333,7 +354,7 @@ def page() -> str:
     """What results/grow/tables.md says."""
     whole = [name for name in EXPERIMENTS if rows(name) and "-300m-" not in name and "-part-" not in name]
     told = f"## What each part is worth: cartpole, 300 million steps\n\n{parts()}"
-    legged = f"## What each part is worth: quadruped, 200 million steps\n\n{leg_parts()}"
+    legged = f"## What each part is worth: quadruped, 500 million steps\n\n{leg_parts()}"
     return "\n".join([*(table_of(name) for name in whole), told, legged])
 
 
@@ -342,7 +363,7 @@ def draw() -> None:
     figure = figures.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
     shown = [("cartpole", figures.BLUE, 1000.0), ("quadruped", figures.ORANGE, None)]
     for panel, (name, colour, highest) in zip(figure.subplots(1, 2), shown, strict=True):
-        found = rows(next((each for each in (f"{name}-400m", name) if rows(each)), name))
+        found = rows(name)
         for row in found:
             panel.plot(np.array(row["curve"]["steps"]) / 1e6, row["curve"]["champion_score"], color=colour, lw=1.2)
         panel.set_xscale("log")

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from arz import Batch, Program, elementary
-from arz.native import BUILDS as KNOWN_BUILDS
-from arz.native import core, load
-
-BUILDS = [name for name in KNOWN_BUILDS if name == "baseline" or core.INSTRUCTION_SET != "baseline"]
-"""Those that this processor runs."""
+from arz.native import load, runs_here
 
 EDGES = [
     0.0,
@@ -155,7 +151,7 @@ def in_build(build: str, body: str, seen: np.ndarray) -> np.ndarray:
     return np.asarray(native.run(native.batch(shape, *batch.core.arrays()), seen[None], keys, 1, True))[0, 0, :, 0]
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("build", runs_here())
 @pytest.mark.parametrize("name", TRUE)
 def test_the_native_core_gives_the_same_bits(name: str, build: str) -> None:
     x = hostile(2000)
@@ -164,7 +160,7 @@ def test_the_native_core_gives_the_same_bits(name: str, build: str) -> None:
     assert same(found, expected).all(), x[~same(found, expected)][:5]
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("build", runs_here())
 def test_the_native_core_gives_the_same_bits_for_powers(build: str) -> None:
     body = "    s0 = obs[i0]\n    v0 = bcast(s0)\n    i0 = len(obs) - 1\n    s0 = obs[i0]\n    v2 = bcast(s0)\n"
     x, y = (values.ravel() for values in np.meshgrid(EDGES, EDGES))

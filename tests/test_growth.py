@@ -256,3 +256,55 @@ def test_growth_leaves_no_blank_that_a_program_would_read() -> None:
                 assert NONE not in line.args[3:10]
                 assert line.args[10:] == (NONE, NONE)
     assert same_bits(actions(batch), actions(batch))
+
+
+CALLED = """memory(observations=3, actions=1, scalars=9, vectors=6, matrices=0, indices=2)
+def StartEpisode():
+    s5 = 1.0
+def GetAction(obs, action):
+    s0 = sum(obs)
+    action = 0
+    if s0 < s5: action, _, _ = f0(s0, s5, s0, _, obs, _, _, _)
+def f0(s0, s1, s2, s3, v0, v1, i0, i1):
+    s4 = sum(v0)
+    s4 = s4 + s2
+    s5 = s0 * s4
+    s5 = s5 + s4
+"""
+
+
+def body(program: Program) -> list[str]:
+    """The lines of its first CADF."""
+    return [line.strip() for line in str(program).split("def f0")[1].split("def ")[0].splitlines()[1:] if "=" in line]
+
+
+def test_a_term_in_a_cadf_reads_only_arguments_that_are_passed() -> None:
+    parent = Program.parse(CALLED)
+    children, applied = mutate(
+        Batch.pack([parent]), [0] * 200, keys(12, "c", range(200)), only("grow_term", growth_memory=0.0)
+    )
+    bodies = [body(child) for child in children.unpack()]
+    assert np.all(applied != NO_MUTATION)
+    assert sum(len(lines) > len(body(parent)) for lines in bodies) > 50
+    for lines in bodies:
+        assert not any(name in line.split(" = ")[1] for line in lines for name in ("s3", "v1"))
+
+
+def test_a_cadf_without_a_term_returns_what_it_did() -> None:
+    """What it returns is where its last line writes; the last term may go, if that stays so."""
+    longer = Program.parse(CALLED + "    s6 = s2 * s4\n    s5 = s5 + s6\n    s4 = s4 + s0\n    s5 = s5 + s4\n")
+    shorter, applied = mutate(Batch.pack([longer]), [0] * 100, keys(13, "c", range(100)), only("drop_term"))
+    dropped = [body(child) for child, number in zip(shorter.unpack(), applied, strict=True) if number != NO_MUTATION]
+    assert len({tuple(lines) for lines in dropped}) > 2
+    for lines in dropped:
+        assert lines[-1].startswith("s5 = ")
+
+
+def test_a_cadf_is_called_again_only_for_what_it_gives() -> None:
+    """This one gives no vector, and there is no room for another."""
+    parent = Program.parse(CALLED.replace("actions=1", "actions=2").replace("action, _, _", "s6, _, _"))
+    code = str(parent).replace("action = 0", "action = bcast(s6)")
+    batch, keep = Batch.pack([Program.parse(code)]), only("grow_call", max_cadfs=1)
+    children, _ = mutate(batch, [0] * 100, keys(14, "c", range(100)), keep)
+    for child in children.unpack():
+        assert all(line.args[1] == NONE for line in child.lines() if line.op.is_call)

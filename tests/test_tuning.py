@@ -239,6 +239,22 @@ def test_the_spread_along_a_number_follows_the_samples_that_were_good() -> None:
     assert (cloud.variance[1:] < 0.5).all()
 
 
+def test_a_step_that_leaves_the_worst_too_goes_further_up() -> None:
+    """Among many numbers, of which one matters: as long a step in all, but more of it along that one."""
+    followed: list[tuple[float, float]] = []
+    left: list[tuple[float, float]] = []
+    for seed in range(20):
+        draws = normal_rows(seed, "sample", np.arange(46), 300)
+        draws = draws[np.argsort(-draws[:, 0])]
+        for found, worst in ((followed, None), (left, draws[:22:-1])):
+            cloud = Cloud.around(np.zeros(300), np.ones(300), 0.1)
+            cloud.move(draws[:23], 0.1, 0.1, worst)
+            found.append((cloud.centre[0], float(np.linalg.norm(cloud.centre[1:]))))
+    (up, aside), (further, as_far) = np.mean(followed, axis=0), np.mean(left, axis=0)
+    assert 1.3 < further / up < 1.5
+    assert 0.95 < as_far / aside < 1.05
+
+
 def test_scores_on_old_episodes_are_forgotten() -> None:
     @dataclass
     class Alike(Valley):

@@ -1,6 +1,6 @@
 // The numbers physics is written over: `double`, one robot at a time, is the reference; `Floats`, eight robots side by
-// side, is the fast one. Every operation is IEEE's, element by element, so a robot's numbers do not depend on those of
-// its neighbours, and are the same on every machine.
+// side (sixteen where registers are that wide), is the fast one. Every operation is IEEE's, element by element, so a
+// robot's numbers do not depend on those of its neighbours, and are the same on every machine.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,11 @@
 
 namespace arz::physics {
 
+#if defined(__AVX512F__)
+inline constexpr int kFloats = 16;
+#else
 inline constexpr int kFloats = 8;
+#endif
 typedef float Floats __attribute__((vector_size(kFloats * 4)));
 typedef std::int32_t FloatMask __attribute__((vector_size(kFloats * 4)));
 

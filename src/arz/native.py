@@ -1,8 +1,8 @@
 """The compiled core, in the fastest build that this processor can run.
 
-The wheel holds one build for the baseline instruction set and, on x86, one for x86-64-v3 (AVX2). Both
-give the same bits. Set the environment variable `ARZ_INSTRUCTION_SET` to `baseline` or `x86-64-v3`
-to choose one by hand, for instance to compare them.
+The wheel holds one build for the baseline instruction set and, on x86, one for x86-64-v3 (AVX2) and one for x86-64-v4
+(AVX-512). All give the same bits. Set the environment variable `ARZ_INSTRUCTION_SET` to one of their names to choose it
+by hand, for instance to compare them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, cast
 
 from arz import ops
-from arz._cpu import supports_x86_64_v3
+from arz._cpu import supports_x86_64_v3, supports_x86_64_v4
 
-__all__ = ["BUILDS", "ByFields", "core", "load"]
+__all__ = ["BUILDS", "ByFields", "core", "load", "runs_here"]
 
-BUILDS = {"baseline": "_native_baseline", "x86-64-v3": "_native_v3"}
+BUILDS = {"baseline": "_native_baseline", "x86-64-v3": "_native_v3", "x86-64-v4": "_native_v4"}
 """The module of each build, slowest first."""
 
 
@@ -35,10 +35,16 @@ def load(instruction_set: str) -> Any:
     return module
 
 
+def runs_here() -> list[str]:
+    """The instruction sets of builds that this processor can run, slowest first."""
+    supported = {"baseline": True, "x86-64-v3": supports_x86_64_v3(), "x86-64-v4": supports_x86_64_v4()}
+    return [name for name in BUILDS if supported[name]]
+
+
 if TYPE_CHECKING:
     from arz import _native as core
 else:
-    core = load(os.environ.get("ARZ_INSTRUCTION_SET") or ("x86-64-v3" if supports_x86_64_v3() else "baseline"))
+    core = load(os.environ.get("ARZ_INSTRUCTION_SET") or runs_here()[-1])
 
 
 class ByFields:

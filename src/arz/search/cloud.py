@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 HUGE = 1e100
 """Numbers beyond this are odd."""
+HALF_ROOT = math.sqrt(0.5)
 MOST_GROWTH = 0.5
 """The spread as a whole changes by at most this factor's exponent in a generation."""
 
@@ -72,13 +73,16 @@ class Cloud:
         """Where samples are, given standard normal draws [sample, number]."""
         return self.centre + self.spread * np.sqrt(self.variance) * self.units * draws
 
-    def move(self, draws: Floats, least: float, most: float) -> None:
+    def move(self, draws: Floats, least: float, most: float, worst: Floats | None = None) -> None:
         """Follows the better half of the samples.
 
         Args:
             draws: what they were made of, the best first.
             least: the least spread.
             most: the most.
+            worst: as many of the worse half, the worst first, if they count too: where there are many more numbers than
+                samples, leaving them tells as much of the way as following the best does (Arnold 2006), so that a
+                step of the same size goes further up.
         """
         self.generation += 1
         if not len(self._changes):
@@ -88,7 +92,8 @@ class Cloud:
         weights /= math.fsum(weights)
         power = 1 / math.fsum(weights**2)
         good = draws[:, where]
-        step = np.add.reduce(weights[:, None] * good, axis=0)
+        apart = good if worst is None else (good - worst[:, where]) * HALF_ROOT
+        step = np.add.reduce(weights[:, None] * apart, axis=0)
         squares = np.add.reduce(weights[:, None] * good**2, axis=0)
 
         deviation = np.sqrt(self.variance[where])

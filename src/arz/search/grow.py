@@ -90,6 +90,8 @@ class GrowSettings(SharedSettings):
     """By how much samples change what a program does at first: root mean square of the change of its actions."""
     least_spread: float = 0.02
     most_spread: float = 0.3
+    leaves_worst: bool = False
+    """Whether the worse half of the samples counts too: the centre moves away from them."""
     survival: float = 0.0
     """What a step is worth beside its reward: so much for each that an episode lasts."""
     first_survival: float = 1.0
@@ -324,8 +326,9 @@ class Grow(Evolution[G]):
             racer.worth = racer.worth + worth[0] * np.where(worth[0] > 0, 1 - racer.eases / 2, 1.0)
             racer.counted += 1
         value = np.add.reduce(worth, axis=1)
-        best = 1 + np.argsort(-value[1:], kind="stable")[: (settings.samples - 1) // 2]
-        racer.cloud.move(draws[best], settings.least_spread, settings.most_spread)
+        order, half = 1 + np.argsort(-value[1:], kind="stable"), (settings.samples - 1) // 2
+        worst = draws[order[: -half - 1 : -1]] if settings.leaves_worst else None
+        racer.cloud.move(draws[order[:half]], settings.least_spread, settings.most_spread, worst)
 
     def _go_on(self, racer: Racer, fitness: Floats, lasted: Floats) -> None:
         """A racer goes on to the next stage when it can do this one.
