@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import arz
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
+from arz.search.cloud import Cloud
 from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT
 from arz.search.grow import EASY, SHORT, WHOLE, Grow, GrowSettings
@@ -270,6 +271,31 @@ def test_each_generation_has_a_world_of_its_own() -> None:
     advance(growing(problem=problem, variety=0.5), 4)
     assert len({world for world, _ in problem.worlds}) == 4
     assert {variety for _, variety in problem.worlds} == {0.5}
+
+
+def test_who_still_learns_is_spared_other_worlds() -> None:
+    problem = Steps(lasting=0.0)
+    advance(growing(problem=problem, variety=0.5, short_steps=50), 4)
+    assert {variety for _, variety in problem.worlds} == {0.0}
+
+
+def test_the_worst_are_left_where_asked() -> None:
+    """From the same draws: the best alone lead elsewhere than the best and the worst."""
+    for leaves in (False, True):
+        made = advance(growing(population=2, survivors=1, children=1, leaves_worst=leaves), 1)
+        racer = made.racers[0]
+        assert racer is not None
+        assert made.population is not None
+        shape = made.population.take(np.zeros(8, np.int64))
+        cloud = Cloud.around(np.zeros(SIZE), made.problem.units(shape), 0.2)
+        draws = normal_rows(1, "sample", np.arange(9), SIZE)[1:]
+        values = made.problem.try_cases(
+            made.problem.with_numbers(shape, cloud.places(draws)),
+            *(np.zeros(1, np.uint64), Conditions(0.0, False, 0, 0.0, 0), np.zeros((8, 2))),
+        ).worth.sum(axis=1)
+        order = np.argsort(-values, kind="stable")
+        cloud.move(draws[order[:4]], 1e-4, 0.3, draws[order[:-5:-1]] if leaves else None)
+        assert racer.cloud.centre.tolist() == cloud.centre.tolist()
 
 
 def test_who_is_best_in_a_case_stays_beside_the_best() -> None:

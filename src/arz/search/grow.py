@@ -108,7 +108,7 @@ class GrowSettings(SharedSettings):
     """From the second stage on, how fast what happens in an episode becomes as bad as it is: in each generation, a
     structure is spared less of what it survives, by this share, and half as much more of the rest; 0 spares nothing."""
     variety: float = 0.0
-    """How much the world differs from the usual one, in each generation in another way: up to 1."""
+    """In the last stage, how much the world differs from the usual one, in each generation in another way: up to 1."""
     patience: int = 0
     """A life in which nothing gets beyond the first stage in so many generations ends, and a structure that does not
     get beyond the second goes on to the third; 0 waits for ever."""
@@ -313,7 +313,8 @@ class Grow(Evolution[G]):
                 continue
             chosen = genomes if len(where) == len(genomes) else genomes.take(where)
             steps = settings.short_steps if stage == SHORT else 0
-            conditions = Conditions(survival, stage == EASY, steps, settings.variety, world)
+            variety = settings.variety if stage == WHOLE else 0.0
+            conditions = Conditions(survival, stage == EASY, steps, variety, world)
             tried = self.problem.try_cases(chosen, episodes, conditions, eases[where])
             worth[where], objectives[where], lasted[where] = tried.worth, tried.objectives, tried.lasted
             self.counters.steps += int(tried.steps.sum())
