@@ -46,9 +46,9 @@ class Experiment:
     """...or, if this is given, whose runs are told as they stood after so many steps."""
 
 
-def environment(name: str, title: str, *options: str) -> Experiment:
+def environment(name: str, budget: str) -> Experiment:
     """Runs on an environment of Gymnasium."""
-    return Experiment(title, ("--env", name, *options), 5)
+    return Experiment(name, ("gymnasium-grow", "--env", name, "--budget", budget), 5)
 
 
 FEW = ("--budget", "300M steps")
@@ -111,9 +111,9 @@ EXPERIMENTS = {
         for number, (name, options) in enumerate(LEG_PARTS.items())
         if options
     },
-    "pendulum": environment("Pendulum-v1", "Pendulum"),
-    "acrobot": environment("Acrobot-v1", "Acrobot"),
-    "mountain-car": environment("MountainCarContinuous-v0", "MountainCarContinuous"),
+    "pendulum": environment("Pendulum-v1", "4M steps"),
+    "acrobot": environment("Acrobot-v1", "800k steps"),
+    "mountain-car": environment("MountainCarContinuous-v0", "1M steps"),
 }
 
 
@@ -254,7 +254,8 @@ def table_of(name: str) -> str:
         "|---" * (len(columns) + 6) + "|",
     ]
     for row, shown in zip(found, cells, strict=True):
-        about = [row["lines"], row["parameters"], row["flops"], f"{row['seconds']:.0f} s", f"{row['steps'] / 1e6:.0f}M"]
+        steps = f"{row['steps'] / 1e6:.{1 if row['steps'] < 1e7 else 0}f}M"
+        about = [row["lines"], row["parameters"], row["flops"], f"{row['seconds']:.0f} s", steps]
         lines.append("| " + " | ".join(map(str, [row["seed"], *shown, *about])) + " |")
     return "\n".join(lines) + "\n"
 

@@ -24,6 +24,7 @@ from arz.runs.database import RunError
 from arz.runs.problem import ProgramProblem
 from arz.search.problem import UNTRIED
 from arz.streams import keys
+from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.quadruped import LEGS, Quadruped
 from arz.vary import Variation, random_programs
 from tests.runs_support import content
@@ -118,6 +119,23 @@ def test_units_are_known_for_a_late_break_too() -> None:
     problem = ProgramProblem(arz.Program.load(TROT).memory, Variation(), task, 1)
     assert np.count_nonzero(problem.units(Batch.pack([arz.Program.load(TROT)]), ("s1",))) == 1
     assert task.shorter(120).steps == 120
+
+
+def test_units_of_numbers_that_do_too_much_are_small() -> None:
+    """The actions of a Discrete space have no bound: what a number does to them may be as large as a number can be."""
+    loud = """memory(observations=4, actions=2, scalars=4, vectors=6, matrices=0, indices=2)
+def StartEpisode():
+    s0 = 1e300
+    v3 = [1.0, 0.5, 0, 0]
+def GetAction(obs, action):
+    action = s0 * v3
+"""
+    task = AnyEnvironment("CartPole-v1").settled()
+    program = arz.Program.parse(loud)
+    with np.errstate(over="raise"):
+        units = ProgramProblem(program.memory, Variation(), task, 1).units(Batch.pack([program]))
+    assert np.isfinite(units).all()
+    assert (units[program.memory.image_part("v3")][:2] < 1e-90).all()
 
 
 def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:

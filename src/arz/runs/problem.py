@@ -30,6 +30,8 @@ GAZE, GAZE_STEPS = 8, 120
 """Episodes on which the effect of start values is measured, and their steps..."""
 NUDGE = 1e-3
 """...when each changes by this much, one at a time..."""
+HUGE = 1e100
+"""...by which actions change no more than this..."""
 AT_ONCE = 128
 """...so many programs side by side."""
 WILD, LOUD = 0.2, 50.0
@@ -145,7 +147,8 @@ class ProgramProblem:
             moved = np.repeat(values, len(which), axis=0)
             moved[np.arange(len(which)), which] += NUDGE
             change = self._actions(self.with_numbers(genome, moved), shown) - usual
-            squares = np.mean(np.nan_to_num(change, posinf=0.0, neginf=0.0) ** 2, axis=3)[:, is_seen]
+            tame = np.clip(np.nan_to_num(change, posinf=0.0, neginf=0.0), -HUGE, HUGE)
+            squares = np.mean(tame**2, axis=3)[:, is_seen]
             effects[which] = np.sqrt(squares.sum(axis=1) / np.maximum((squares > 0).sum(axis=1), 1)) / NUDGE
         matters = effects > LEAST_EFFECT
         units = np.zeros(len(effects))
