@@ -96,9 +96,9 @@ EXPERIMENTS = {
         )
         for millions in (50, 200)
     },
-    "quadruped-1000m": Experiment(
-        "Laikago leg-breaking, some of the same runs after 1000 million steps",
-        ("--budget", "1000M steps"),
+    "quadruped-800m": Experiment(
+        "Laikago leg-breaking, some of the same runs after 800 million steps",
+        ("--budget", "800M steps"),
         5,
         goes_on="quadruped",
     ),
@@ -329,7 +329,7 @@ def summary() -> str:
         ("quadruped-50m", "quadruped, mean over the legs, after 50 million steps", over_legs),
         ("quadruped-200m", "the same runs, after 200 million", over_legs),
         ("quadruped", "the same runs, to their end", over_legs),
-        ("quadruped-1000m", "some of them, after 1000 million", over_legs),
+        ("quadruped-800m", "some of them, after 800 million", over_legs),
     ):
         found = rows(name)
         if not found:
