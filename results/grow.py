@@ -240,7 +240,8 @@ def table_of(name: str) -> str:
         for row in found:
             each = [row["tests"][f"batched {leg}"] for leg in ("none", *LEGS)]
             shown = [f"{mean:.0f} ({lasted:.0%})" for mean, lasted in each]
-            smaller = f"{over_legs(row['pruned']):.0f}, {row['pruned']['lines']} lines"
+            is_pruned = not EXPERIMENTS[name].at
+            smaller = f"{over_legs(row['pruned']):.0f}, {row['pruned']['lines']} lines" if is_pruned else ""
             cells.append([f"{over_legs(row):.0f}", *shown, f"{over_legs(row, 'mujoco'):.0f}", smaller])
     else:
         columns = {"mean return": ""}
