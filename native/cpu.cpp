@@ -11,8 +11,8 @@ bool supports_v3() {
   bool supported = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                    __builtin_cpu_supports("bmi2");
 #if !defined(__clang__)
-  supported = supported && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
-              __builtin_cpu_supports("movbe");
+  supported =
+      supported && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe");
 #endif
   return supported;
 }
