@@ -7,6 +7,7 @@ run (results/grow/runs.jsonl) and the champions as .arz files. All seeds are rep
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 import subprocess
@@ -80,6 +81,8 @@ LEG_PARTS = {
     "no growth after the first race": ("--children", "0"),
     "worlds that differ": ("--variety", "0.6"),
     "32 vectors and scalars": ("--vectors", "32", "--scalars", "32", "--first-terms", "20"),
+    "steps follow the better half only": ("--no-leaves-worst",),
+    "a short first race": ("--doubling", "0"),
 }
 """The same on the quadruped."""
 
@@ -308,6 +311,24 @@ def leg_parts() -> str:
     return "\n".join(lines) + "\n"
 
 
+def against() -> str:
+    """Programs and LSTMs by ARS, over the legs, after equally many steps."""
+    with (ROOT / "results" / "reproduction" / "hour" / "quadruped-legs" / "data.csv").open() as file:
+        tested = [row for row in csv.DictReader(file) if row["group"] == "batched" and row["test"] in LEGS]
+    lines = ["| steps | method | runs | mean | median (range) |", "|---" * 5 + "|"]
+    for millions, budget in ((50, "equal"), (200, "full")):
+        mine = [row for row in tested if (row["method"], row["budget"]) == ("LSTM", budget)]
+        seeds = sorted({row["seed"] for row in mine})
+        networks = [np.mean([float(row["mean"]) for row in mine if row["seed"] == seed]) for seed in seeds]
+        for name, scores in (
+            ("programs", [over_legs(row) for row in rows(f"quadruped-{millions}m")]),
+            ("LSTM", networks),
+        ):
+            told = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
+            lines.append(f"| {millions}M | {name} | {len(scores)} | {np.mean(scores):.0f} | {told} |")
+    return "\n".join(lines) + "\n"
+
+
 def over_legs(row: dict[str, Any], engine: str = "batched") -> float:
     """The mean return over the four legs."""
     return float(np.mean([row["tests"][f"{engine} {leg}"][0] for leg in LEGS]))
@@ -357,7 +378,8 @@ def page() -> str:
     whole = [name for name in EXPERIMENTS if rows(name) and "-300m-" not in name and "-part-" not in name]
     told = f"## What each part is worth: cartpole, 300 million steps\n\n{parts()}"
     legged = f"## What each part is worth: quadruped, 500 million steps\n\n{leg_parts()}"
-    return "\n".join([*(table_of(name) for name in whole), told, legged])
+    compared = f"## Laikago leg-breaking: programs and LSTMs, mean over the legs\n\n{against()}"
+    return "\n".join([*(table_of(name) for name in whole), compared, told, legged])
 
 
 def draw() -> None:

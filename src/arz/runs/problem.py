@@ -14,6 +14,7 @@ from arz.evaluate import Workers, evaluate, record, submit
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
+from arz.search.cloud import HUGE
 from arz.search.draws import normal_rows
 from arz.search.problem import UNTRIED, Conditions, Trial
 from arz.streams import Stream, key
@@ -30,8 +31,6 @@ GAZE, GAZE_STEPS = 8, 120
 """Episodes on which the effect of start values is measured, and their steps..."""
 NUDGE = 1e-3
 """...when each changes by this much, one at a time..."""
-HUGE = 1e100
-"""...by which actions change no more than this..."""
 AT_ONCE = 128
 """...so many programs side by side."""
 WILD, LOUD = 0.2, 50.0
