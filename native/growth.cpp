@@ -343,6 +343,16 @@ class Growth {
     return known_.bits[kind] ? one_of(known_.bits[kind]) : -1;
   }
 
+  // What a line reads beside the value before: sometimes an expression of one line, which looks at something itself.
+  int other_source(int kind) {
+    const double branches = is_branch_ ? 0.0 : sampler_.settings().growth_branches;
+    if (branches == 0.0 || stream_.uniform() >= branches) return source(kind);
+    is_branch_ = true;
+    const int value = instruction(kind, -1, -1);
+    is_branch_ = false;
+    return value;
+  }
+
   int one_of(std::uint64_t bits) {
     int skip = static_cast<int>(stream_.below(std::popcount(bits)));
     while (skip-- > 0) bits &= bits - 1;
@@ -389,7 +399,9 @@ class Growth {
     if (destination < 0) return -1;
     x.args[0] = static_cast<std::uint16_t>(destination);
     for (int slot = 1; slot < op.slot_count; ++slot) {
-      const int from = slot == chained ? previous : slot == itself ? destination : source(kind_number(op.slots[slot]));
+      const int from = slot == chained  ? previous
+                       : slot == itself ? destination
+                                        : other_source(kind_number(op.slots[slot]));
       if (from < 0) return -1;
       for (int other = 1; other < slot; ++other)
         if (x.args[other] == from && op.slots[other] == op.slots[slot]) return -1;
@@ -443,7 +455,8 @@ class Growth {
   RegisterSet busy_;                 // hold something while the term is computed
   RegisterSet known_, computed_;     // hold something where the expression is computed; by a line of this step
   Target target_{};
-  std::size_t begin_ = 0;  // where the expression is computed
+  std::size_t begin_ = 0;   // where the expression is computed
+  bool is_branch_ = false;  // whether the line that is drawn is read beside the value before another one
   std::vector<Instruction> block_, after_;
 };
 

@@ -284,8 +284,8 @@ class Stepper {
 VariationSettings make_settings(std::vector<double> weights, std::vector<double> op_weights, double sigma,
                                 double fraction, double decades, double initial_constants, double density,
                                 int max_cadfs, int initial_cadfs, int least, int most, int cadf_least, int cadf_most,
-                                int growth_length, double growth_memory, double growth_vectors, double growth_constants,
-                                double growth_coefficient) {
+                                int growth_length, double growth_memory, double growth_vectors, double growth_branches,
+                                double growth_constants, double growth_coefficient) {
   double total = 0.0;
   for (double weight : weights) {
     require(std::isfinite(weight) && weight >= 0.0, "a mutation weight must be a number of 0 or more");
@@ -309,6 +309,7 @@ VariationSettings make_settings(std::vector<double> weights, std::vector<double>
   require(growth_length >= 1 && growth_length <= 100, "growth_length must lie in 1 to 100");
   require(growth_memory >= 0.0 && growth_memory <= 1.0, "growth_memory must lie in 0 to 1");
   require(growth_vectors >= 0.0 && growth_vectors <= 3.0, "growth_vectors must lie in 0 to 3");
+  require(growth_branches >= 0.0 && growth_branches <= 1.0, "growth_branches must lie in 0 to 1");
   require(growth_constants >= 0.0 && growth_constants <= 1e100, "growth_constants must lie in 0 to 1e100");
   require(growth_coefficient >= 0.0 && growth_coefficient <= 1e100, "growth_coefficient must lie in 0 to 1e100");
   return {std::move(weights),
@@ -325,6 +326,7 @@ VariationSettings make_settings(std::vector<double> weights, std::vector<double>
           growth_length,
           growth_memory,
           growth_vectors,
+          growth_branches,
           growth_constants,
           growth_coefficient};
 }

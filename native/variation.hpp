@@ -31,6 +31,7 @@ struct VariationSettings {
   int growth_length;                // instructions in a grown expression, at most
   double growth_memory;             // how likely one of them reads its own destination
   double growth_vectors;            // how often one gives a vector where a scalar would do, relative to the usual
+  double growth_branches;           // how likely what else one reads is an expression of its own
   double growth_constants;          // start values that an expression reads
   double growth_coefficient;        // by which it is multiplied at first, at most
 };

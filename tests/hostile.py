@@ -159,7 +159,7 @@ def calls() -> dict[str, Call]:
                 **{n: [-1, 7, 2**31 - 1] for n in (7, 8)},
                 **{n: [-1, 2**31 - 1] for n in range(9, 13)},
                 13: [0, 101],
-                **dict.fromkeys(range(14, 18), negative),
+                **dict.fromkeys(range(14, 19), negative),
             },
         ),
         "random_batch": Call(core.random_batch, (shape, settings, keys, 1), {3: threads}),
@@ -323,6 +323,7 @@ VARIATION: tuple[Any, ...] = (
     3,
     0.3,
     1.0,
+    0.0,
     0.1,
     0.01,
 )

@@ -60,6 +60,9 @@ class Steps:
     def richness(self, genomes: Rows) -> Floats:
         return genomes.shapes.astype(np.float64)
 
+    def freedom(self, genomes: Rows) -> Floats:
+        return -genomes.shapes.astype(np.float64)
+
     def lengths(self, genomes: Rows) -> NDArray[np.int64]:
         return genomes.shapes
 
@@ -225,6 +228,20 @@ def test_of_many_random_structures_the_richest_race() -> None:
     assert set(screened.population.shapes.tolist()) == {6}
     assert min(plain.population.shapes) < 6
     assert screened.structures == 8 * 20
+    freest = advance(growing(first_terms=6, screen=20, screens_freedom=True), 1)
+    assert freest.population is not None
+    assert set(freest.population.shapes.tolist()) == {1}  # which this problem takes for the freest
+
+
+def test_who_is_left_plays_more_episodes() -> None:
+    problem = Steps()
+    advance(growing(problem=problem, episodes=2, most_episodes=7), 12)
+    assert [len(episodes) for episodes in problem.asked] == [2] * 4 + [4] * 4 + [2] * 4  # two survivors, four children
+    everything = [episode for episodes in problem.asked for episode in episodes]
+    assert len(set(everything)) == len(everything)
+    alone = Steps()
+    advance(growing(problem=alone, episodes=2, most_episodes=7, alone=5), 10)
+    assert len(alone.asked[-1]) == 7
 
 
 def test_who_survives_is_spared_less_and_who_does_not_is_spared_more() -> None:
@@ -372,6 +389,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
         "variety": 0.3,
         "alone": 3,
         "screen": 2,
+        "most_episodes": 40,
     }
     whole, first, second = (growing(islands=2, **stages) for _ in range(3))
     advance(whole, 24)
@@ -549,3 +567,26 @@ def test_richness_counts_what_actions_follow_and_how_they_move_by_themselves() -
     assert richness(SENSE.format(u=6, w=7) * 3) == pytest.approx(1, abs=0.1)  # the same way three times
     assert richness("    s0 = s0 + s1\n    v0 = s0 * v2\n    action = action + v0\n") == 0  # it only drifts
     assert richness("    v0 = obs * v2\n    action = action + v0\n") < 0.2  # each joint follows one number
+
+
+def freedom(lines: str) -> float:
+    config = arz.preset("cartpole")
+    problem = ProgramProblem(config.registers, config.variation, config.task, threads=1)
+    text = HAND.replace("observations=37, actions=12", "observations=4, actions=1").replace("action = v5", "action = 0")
+    text = text.replace(
+        "scalars=16, vectors=16", f"scalars={config.registers.scalars}, vectors={config.registers.vectors}"
+    )
+    text = text.replace("indices=16", f"indices={config.registers.indices}")
+    return float(problem.freedom(Batch.pack([Program.parse(text.format(lines=lines))]))[0])
+
+
+def test_freedom_counts_the_ways_in_which_numbers_change_actions() -> None:
+    sense, other = "    s4 = dot(obs, v2)\n", "    s5 = dot(obs, v0)\n"
+    assert freedom("") == 0
+    assert freedom("    action = s4 + s6\n") == 1
+    assert freedom(sense + "    action = action + s4\n") == 4
+    assert freedom(sense + "    s4 = s4 * s6\n    action = action + s4\n") == 4  # a gain adds no way
+    assert freedom(sense + other + "    s4 = s4 + s5\n    action = action + s4\n") == 4
+    assert freedom(sense + other + "    s4 = s4 * s5\n    action = action + s4\n") == 7  # but for their scales
+    assert freedom("    s4 = dot(obs, obs)\n    action = s4 * s6\n") == 1  # it looks at everything in one way
+    assert freedom("    s4 = s4 * s4\n" * 9 + "    action = s4 / s5\n") <= 2  # whatever becomes of them

@@ -74,6 +74,27 @@ def test_without_a_coefficient_a_child_acts_as_its_parent_does(memory: Memory, n
     assert changed > 40
 
 
+@pytest.mark.parametrize("memory", MEMORIES.values(), ids=MEMORIES)
+def test_what_else_a_line_reads_can_be_an_expression_of_its_own(memory: Memory) -> None:
+    """Products of two senses are drawn then; a child still acts as its parent does without a coefficient."""
+    ops = {op.name: float(op.name in ("vector_dot", "scalar_multiply")) for op in OPS}
+
+    def products(branches: float) -> int:
+        wanted = replace(Variation(op_weights=ops), growth_memory=0.0, growth_vectors=0.0, growth_branches=branches)
+        programs = grown_programs(memory, 1, keys(5, "start", range(100)), wanted).unpack()
+        return sum(str(program).count("dot(") > 1 for program in programs)
+
+    assert products(0.0) == 0
+    assert products(0.8) > 20
+    parents = grown_chain(memory, 100, seed=6)
+    branched = only("grow_term", growth_coefficient=0.0, growth_branches=0.8)
+    children, _ = mutate(parents, range(100), keys(6, "c", range(100)), branched)
+    before, after = actions(parents, steps=6), actions(children, steps=6)
+    finite = np.isfinite(after).all(axis=(1, 2, 3))
+    assert finite.mean() > 0.7
+    assert np.array_equal(before[finite], after[finite])
+
+
 @examples(40)
 @given(st.integers(0, 2**32), st.sampled_from(list(MEMORIES)))
 def test_a_child_of_growth_acts_nearly_as_its_parent_does(seed: int, name: str) -> None:

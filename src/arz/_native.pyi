@@ -76,6 +76,7 @@ def variation_settings(
     growth_length: int,
     growth_memory: float,
     growth_vectors: float,
+    growth_branches: float,
     growth_constants: float,
     growth_coefficient: float,
     /,

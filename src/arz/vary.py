@@ -112,6 +112,8 @@ class Variation(ByFields):
     """How likely one of its lines reads its own destination: a sum, a clock, a latch."""
     growth_vectors: float = 1.0
     """How often its lines give a vector where a scalar would do, relative to the usual: vectors are few."""
+    growth_branches: float = 0.0
+    """How likely what else a line reads is an expression of its own, such as a second sense, and not a constant."""
     growth_constants: float = 0.1
     """Start values that a grown expression reads are drawn from U(-this, this); scalars are of all sizes around it."""
     growth_coefficient: float = 0.01
@@ -127,7 +129,8 @@ class Variation(ByFields):
             if not _is_whole(getattr(self, name)):
                 raise ValueError(f"{name} must be a whole number, not {getattr(self, name)!r}")
         numbers = ("sigma", "fraction", "decades", "initial_constants", "density")
-        for name in (*numbers, "growth_memory", "growth_vectors", "growth_constants", "growth_coefficient"):
+        grown = ("growth_memory", "growth_vectors", "growth_branches", "growth_constants", "growth_coefficient")
+        for name in (*numbers, *grown):
             if not _is_number(getattr(self, name)):
                 raise ValueError(f"{name} must be a number, not {getattr(self, name)!r}")
         for what, weights in (("mutation", asdict(self.weights)), ("op", self.op_weights), ("operator", self.custom)):
@@ -174,6 +177,7 @@ class Variation(ByFields):
             self.growth_length,
             self.growth_memory,
             self.growth_vectors,
+            self.growth_branches,
             self.growth_constants,
             self.growth_coefficient,
         )

@@ -39,8 +39,10 @@ RHYTHM = 2
 """More ways in which actions move by themselves do not count: a sine and a cosine are a rhythm."""
 LISTENING, TURNS = 5 * PROBE_STEPS, 4
 """Actions that turn less often than this in so many steps with the same observation have no rhythm: they drift."""
-LEAST_WAY = 0.15
-"""Directions in which actions change less than this share of the most are none..."""
+FREE_STEPS, FREE_LANES = 4, 16
+"""Observations on which it is measured in how many ways numbers change what a structure does."""
+LEAST_WAY, LEAST_FREEDOM = 0.15, 0.05
+"""Directions in which actions change less than this share of the most are none: with observations, with numbers..."""
 LEAST_MOVE = 1e-4
 """...nor are those in which they change less than this."""
 LEAST_PART = 1e-3
@@ -221,6 +223,25 @@ class ProgramProblem:
         moves = np.where(turns >= TURNS, moves, 0.0)
         return np.array([_ways(one) + _ways(other, RHYTHM) for one, other in zip(follows, moves, strict=True)])
 
+    def freedom(self, genomes: Batch) -> NDArray[np.float64]:
+        """In how many independent ways the actions of each change when its start values do, one at a time.
+
+        A sense of three entries has three, so have two such senses that are added up, and their product has five. Start
+        values are random ones, the same for all, and so are observations: what counts is the structure.
+        """
+        drawn = normal_rows(0, "numbers for freedom", np.arange(1), self.memory.image_size)
+        shape = (FREE_STEPS, FREE_LANES, self.memory.observations)
+        shown = normal_rows(0, "observations for freedom", np.arange(FREE_STEPS * FREE_LANES), shape[2]).reshape(shape)
+        found = np.zeros(len(genomes))
+        for place in range(len(genomes)):
+            genome = genomes.take(np.array([place]))
+            free = np.flatnonzero(self._is_read(genome))
+            moved = np.repeat(drawn, len(free) + 1, axis=0)
+            moved[np.arange(len(free)), free] += NUDGE
+            actions = self._quiet_actions(self.with_numbers(genome, moved), shown).reshape(len(moved), -1)
+            found[place] = len(_independent((actions[:-1] - actions[-1]) / NUDGE, LEAST_FREEDOM))
+        return found
+
     def _quiet_actions(self, genomes: Batch, shown: NDArray[np.float64]) -> NDArray[np.float64]:
         """What they do [program, step, lane, action], without numbers that are none, or huge."""
         same = np.zeros(shown.shape[1], np.uint64)
@@ -326,19 +347,31 @@ class ProgramProblem:
 
 
 def _ways(matrix: NDArray[np.float64], most: float = math.inf) -> float:
-    """In how many independent ways its columns follow its rows; one that concerns few of them counts in part.
+    """In how many independent ways its columns follow its rows; one that concerns few of them counts in part."""
+    ways = 0.0
+    for share in _independent(matrix, LEAST_WAY):  # one after the other: sum() rounds in another way since Python 3.12
+        ways += share
+    return min(ways, most)
+
+
+def _independent(matrix: NDArray[np.float64], least: float) -> list[float]:
+    """The independent ways in which columns follow rows: of each, how many of them it concerns, as a share of all.
 
     By elimination, elementwise, so that it is the same on every machine.
+
+    Args:
+        matrix: how columns follow rows.
+        least: ways that are smaller than this share of the largest are none.
     """
-    left, largest, ways = matrix.copy(), 0.0, 0.0
+    left, largest, ways = matrix.copy(), 0.0, []
     for _ in range(min(left.shape)):
         row, column = np.unravel_index(int(np.argmax(np.abs(left))), left.shape)
         pivot = float(left[row, column])
         largest = max(largest, abs(pivot))
-        if abs(pivot) <= max(LEAST_WAY * largest, LEAST_MOVE):
+        if abs(pivot) <= max(least * largest, LEAST_MOVE):
             break
         across, down = (np.abs(line) > LEAST_PART * abs(pivot) for line in (left[row], left[:, column]))
-        ways += float(np.sum(across)) * float(np.sum(down)) / left.size
+        ways.append(float(np.sum(across)) * float(np.sum(down)) / left.size)
         left = left - left[:, column : column + 1] * (left[row : row + 1] / pivot)
         left[row], left[:, column] = 0.0, 0.0
-    return min(ways, most)
+    return ways

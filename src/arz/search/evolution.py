@@ -269,9 +269,12 @@ class Evolution(ABC, Generic[G]):
 
     def _fitness_episodes(self, number: int) -> NDArray[np.uint64]:
         if self._episodes[0] != number:
-            indices = number * self.settings.episodes + np.arange(self.settings.episodes)
-            self._episodes = (number, self.problem.spread(keys(self.seed, "fitness episodes", indices)))
+            self._episodes = (number, self._drawn_episodes(number * self.settings.episodes, self.settings.episodes))
         return self._episodes[1]
+
+    def _drawn_episodes(self, first: int, count: int) -> NDArray[np.uint64]:
+        """Some of the fitness episodes, by their numbers."""
+        return self.problem.spread(keys(self.seed, "fitness episodes", first + np.arange(count)))
 
     def _compute(
         self, genomes: G, episodes: NDArray[np.uint64], positions: NDArray[np.int64]

@@ -65,6 +65,9 @@ class GrowSettings(SharedSettings):
     samples: int = 16
     """Individuals of each structure in a generation: its centre and samples around it."""
     episodes: int = 16
+    most_episodes: int = 0
+    """As structures drop out, those that are left play more episodes, up to so many: a generation costs as much as
+    before and tells more of them; 0 if they do not."""
     resample_every: int = 1
     restart_after: int = 0
     select_every: int = 5000
@@ -73,7 +76,9 @@ class GrowSettings(SharedSettings):
     first_terms: int = 4
     """Random structures have this many terms at most, and at least half of them."""
     screen: int = 1
-    """So many random structures are drawn for each that races: those that can do most."""
+    """So many random structures are drawn for each that races: those that can do most..."""
+    screens_freedom: bool = False
+    """...where that is in how many ways numbers change actions; else, in how many these follow what is seen."""
     rung: int = 20
     """Generations until the first half of the structures drops out..."""
     doubling: int = 2
@@ -137,6 +142,7 @@ class GrowSettings(SharedSettings):
         "patience": (MOST, "more take days"),
         "alone": (MOST, "more take days"),
         "screen": (1000, "more take longer than to try some"),
+        "most_episodes": (MOST, "more take days"),
         "doubling": (MOST, "no round has more rungs"),
     }
 
@@ -320,6 +326,13 @@ class Grow(Evolution[G]):
             self.counters.steps += int(tried.steps.sum())
         return worth, objectives, lasted
 
+    def _fitness_episodes(self, number: int) -> NDArray[np.uint64]:
+        settings, racing = self.settings, sum(racer is not None for racer in self.racers)
+        if settings.most_episodes <= settings.episodes:
+            return super()._fitness_episodes(number)
+        count = settings.episodes * settings.islands * settings.population // racing
+        return self._drawn_episodes(number * settings.most_episodes, min(count, settings.most_episodes))
+
     def _follow(self, racer: Racer, worth: Floats, draws: Floats, race: Race) -> None:
         """The cloud of a racer learns from its samples."""
         settings = self.settings
@@ -370,7 +383,8 @@ class Grow(Evolution[G]):
             genomes = self.problem.grown(keys(self.seed, "structure", numbers), settings.first_terms)
             mutations = np.zeros(size, np.uint8)
             if drawn > size:
-                genomes = genomes.take(np.argsort(-self.problem.richness(genomes), kind="stable")[:size])
+                can_do = self.problem.freedom if settings.screens_freedom else self.problem.richness
+                genomes = genomes.take(np.argsort(-can_do(genomes), kind="stable")[:size])
         else:
             genomes, mutations = self.start.take(np.zeros(size, np.int64)), np.zeros(size, np.uint8)
             if size > 1:

@@ -152,6 +152,10 @@ class GrowingProblem(TunableProblem[G], Protocol):
         """How much the structure of each can do, whatever its numbers are: what is tried first has more of it."""
         ...
 
+    def freedom(self, genomes: G, /) -> NDArray[np.float64]:
+        """In how many independent ways the numbers of each change what it does: another measure of the same."""
+        ...
+
     def transplant(
         self, genomes: G, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys, /
     ) -> tuple[G, NDArray[np.bool_]]:
