@@ -45,11 +45,19 @@ class Experiment:
     """The experiment whose runs go on here, with a larger budget: `arz resume`..."""
     at: int = 0
     """...or, if this is given, whose runs are told as they stood after so many steps."""
+    start: str = ""
+    """The experiment with whose champions these begin."""
 
 
-def environment(name: str, budget: str) -> Experiment:
+def environment(name: str, budget: str, preset: str = "gymnasium-grow", *options: str) -> Experiment:
     """Runs on an environment of Gymnasium."""
-    return Experiment(name, ("gymnasium-grow", "--env", name, "--budget", budget), 5)
+    return Experiment(name, (preset, "--env", name, "--budget", budget, *options), 5, 1000)
+
+
+def as_it_stood(name: str, millions: int, seeds: int) -> Experiment:
+    """The runs of an experiment, as they stood after so many steps."""
+    title = f"Laikago leg-breaking, as the same runs stood after {millions} million steps"
+    return Experiment(title, (), seeds, goes_on=name, at=millions * 10**6)
 
 
 FEW = ("--budget", "300M steps")
@@ -71,50 +79,55 @@ PARTS = {
 
 WALKING = ("quadruped",)
 
+SOME = ("--budget", "200M steps")
+"""Ten minutes on a core, or less."""
+
 LEG_PARTS = {
     "as it is": (),
     "nothing comes gently": ("--ease-rate", "0"),
     "stateless": ("--no-stateful",),
-    "no CADFs": ("--cadfs", "0"),
-    "structures are not screened": ("--screen", "1"),
+    "terms begin large": ("--growth-coefficient", "0.3"),
+    "no easier task first": ("--walks-at=-inf",),
     "one structure": ("--population", "1", "--survivors", "1", "--children", "0"),
-    "no growth after the first race": ("--children", "0"),
-    "worlds that differ": ("--variety", "0.6"),
-    "32 vectors and scalars": ("--vectors", "32", "--scalars", "32", "--first-terms", "20"),
+    "structures are not screened": ("--screen", "1"),
     "steps follow the better half only": ("--no-leaves-worst",),
     "a short first race": ("--doubling", "0"),
+    "worlds that differ": ("--variety", "0.6"),
 }
 """The same on the quadruped."""
 
 EXPERIMENTS = {
     "cartpole": Experiment("Cataclysmic Cartpole", ("cartpole",), 10, 1000),
     "quadruped": Experiment("Laikago leg-breaking", WALKING, 10),
+    "quadruped-50m": as_it_stood("quadruped", 50, 10),
+    "quadruped-200m": as_it_stood("quadruped", 200, 10),
     **{
         f"quadruped-{millions}m": Experiment(
-            f"Laikago leg-breaking, as the same runs stood after {millions} million steps",
-            (),
-            10,
+            f"Laikago leg-breaking, some of the same runs after {millions} million steps",
+            ("--budget", f"{millions}M steps"),
+            5,
             goes_on="quadruped",
-            at=millions * 10**6,
         )
-        for millions in (50, 200)
+        for millions in (800, 1500)
     },
-    "quadruped-800m": Experiment(
-        "Laikago leg-breaking, some of the same runs after 800 million steps",
-        ("--budget", "800M steps"),
+    "quadruped-worlds": Experiment(
+        "Laikago leg-breaking, the champions of these, tuned on in worlds that differ",
+        ("quadruped-worlds",),
         5,
-        goes_on="quadruped",
+        start="quadruped-1500m",
     ),
+    "quadruped-quick": Experiment("Laikago leg-breaking in minutes", ("quadruped-quick",), 5),
+    "quadruped-quick-50m": as_it_stood("quadruped-quick", 50, 5),
     **{
         f"cartpole-300m-{number}": Experiment(f"Cataclysmic Cartpole: {name}", ("cartpole", *FEW, *options), 10)
         for number, (name, options) in enumerate(PARTS.items())
     },
     **{
-        f"quadruped-part-{number}": Experiment(f"Laikago leg-breaking: {name}", (*WALKING, *options), 5)
+        f"quadruped-part-{number}": Experiment(f"Laikago leg-breaking: {name}", (*WALKING, *SOME, *options), 5)
         for number, (name, options) in enumerate(LEG_PARTS.items())
         if options
     },
-    "pendulum": environment("Pendulum-v1", "4M steps"),
+    "pendulum": environment("Pendulum-v1", "4M steps", "gymnasium-products"),
     "acrobot": environment("Acrobot-v1", "800k steps"),
     "mountain-car": environment("MountainCarContinuous-v0", "1M steps"),
 }
@@ -127,7 +140,10 @@ def command_of(name: str, seed: int) -> list[str]:
         return command_of(experiment.goes_on, seed)
     if experiment.goes_on:
         return ["arz", "resume", str(folder_of(name, seed)), *experiment.arguments]
-    return ["arz", "evolve", *experiment.arguments, "--seed", str(seed), "--output", str(folder_of(name, seed))]
+    given = list(experiment.arguments)
+    if experiment.start:
+        given += ["--start", f"results/grow/champions/{experiment.start}-{seed}.arz"]
+    return ["arz", "evolve", *given, "--seed", str(seed), "--output", str(folder_of(name, seed))]
 
 
 def folder_of(name: str, seed: int) -> Path:
@@ -299,7 +315,7 @@ def leg_parts() -> str:
         "|---" * 5 + "|",
     ]
     for number, name in enumerate(LEG_PARTS):
-        found = rows("quadruped" if number == 0 else f"quadruped-part-{number}")[: 5 if number else None]
+        found = rows("quadruped-200m" if number == 0 else f"quadruped-part-{number}")
         if found:
             scores = [over_legs(row) for row in found]
             told = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
@@ -320,10 +336,14 @@ def against() -> str:
         mine = [row for row in tested if (row["method"], row["budget"]) == ("LSTM", budget)]
         seeds = sorted({row["seed"] for row in mine})
         networks = [np.mean([float(row["mean"]) for row in mine if row["seed"] == seed]) for seed in seeds]
+        quick = "quadruped-quick-50m" if millions == 50 else "quadruped-quick"
         for name, scores in (
-            ("programs", [over_legs(row) for row in rows(f"quadruped-{millions}m")]),
+            ("programs, `quadruped-quick`", [over_legs(row) for row in rows(quick)]),
+            ("programs, `quadruped`", [over_legs(row) for row in rows(f"quadruped-{millions}m")]),
             ("LSTM", networks),
         ):
+            if not scores:
+                continue
             told = f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
             lines.append(f"| {millions}M | {name} | {len(scores)} | {np.mean(scores):.0f} | {told} |")
     return "\n".join(lines) + "\n"
@@ -351,7 +371,10 @@ def summary() -> str:
         ("quadruped-50m", "quadruped, mean over the legs, after 50 million steps", over_legs),
         ("quadruped-200m", "the same runs, after 200 million", over_legs),
         ("quadruped", "the same runs, to their end", over_legs),
-        ("quadruped-800m", "some of them, after 800 million", over_legs),
+        ("quadruped-1500m", "seeds 1 to 5 of them, after 1500 million", over_legs),
+        ("quadruped-worlds", "the champions of these, tuned on in worlds that differ", over_legs),
+        ("quadruped-quick-50m", "quadruped in minutes, after 50 million steps", over_legs),
+        ("quadruped-quick", "the same runs, to their end", over_legs),
     ):
         found = rows(name)
         if not found:
@@ -377,7 +400,7 @@ def page() -> str:
     """What results/grow/tables.md says."""
     whole = [name for name in EXPERIMENTS if rows(name) and "-300m-" not in name and "-part-" not in name]
     told = f"## What each part is worth: cartpole, 300 million steps\n\n{parts()}"
-    legged = f"## What each part is worth: quadruped, 500 million steps\n\n{leg_parts()}"
+    legged = f"## What each part is worth: quadruped, 200 million steps\n\n{leg_parts()}"
     compared = f"## Laikago leg-breaking: programs and LSTMs, mean over the legs\n\n{against()}"
     return "\n".join([*(table_of(name) for name in whole), compared, told, legged])
 

@@ -639,7 +639,7 @@ class Still:
 
 
 def test_tuning_wants_a_program(capsys: pytest.CaptureFixture[str]) -> None:
-    for preset in ("quadruped-tune", "quadruped-numbers"):
+    for preset in ("quadruped-tune", "quadruped-numbers", "quadruped-worlds"):
         assert main(["evolve", preset]) == 2
         assert "say which, with --start" in capsys.readouterr().err
 
