@@ -411,6 +411,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
     [
         ({"samples": 4}, "samples must be a whole number of at least 5"),
         ({"children": 63}, "survivors and children must be at most the population of 64 together, not 2 \\+ 63"),
+        ({"most_episodes": 15}, "most_episodes must be 0, or at least the 16 episodes, not 15"),
         ({"transplants": 1.5}, "transplants must lie in 0 to 1"),
         ({"parsimony": -1.0}, "parsimony must lie in 0 to 1"),
         ({"survival": float("nan")}, "survival must be a number"),

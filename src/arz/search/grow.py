@@ -78,7 +78,8 @@ class GrowSettings(SharedSettings):
     screen: int = 1
     """So many random structures are drawn for each that races: those that can do most..."""
     screens_freedom: bool = False
-    """...where that is in how many ways numbers change actions; else, in how many these follow what is seen."""
+    """...where that is in how many ways numbers change actions; else, in how many these follow what is seen. The first
+    takes long where there are hundreds of numbers."""
     rung: int = 20
     """Generations until the first half of the structures drops out..."""
     doubling: int = 2
@@ -152,6 +153,9 @@ class GrowSettings(SharedSettings):
         if self.survivors + self.children > self.population:
             most = f"survivors and children must be at most the population of {self.population} together"
             raise ValueError(f"{most}, not {self.survivors} + {self.children}")
+        if 0 < self.most_episodes < self.episodes:
+            most = f"most_episodes must be 0, or at least the {self.episodes} episodes"
+            raise ValueError(f"{most}, not {self.most_episodes}")
         if not 0 <= self.transplants <= 1:
             raise ValueError(f"transplants must lie in 0 to 1, not {self.transplants}")
         if not 0 <= self.parsimony <= 1:
@@ -328,7 +332,7 @@ class Grow(Evolution[G]):
 
     def _fitness_episodes(self, number: int) -> NDArray[np.uint64]:
         settings, racing = self.settings, sum(racer is not None for racer in self.racers)
-        if settings.most_episodes <= settings.episodes:
+        if not settings.most_episodes:
             return super()._fitness_episodes(number)
         count = settings.episodes * settings.islands * settings.population // racing
         return self._drawn_episodes(number * settings.most_episodes, min(count, settings.most_episodes))
