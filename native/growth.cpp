@@ -346,7 +346,7 @@ class Growth {
   // What a line reads beside the value before: sometimes an expression of one line, which looks at something itself.
   int other_source(int kind) {
     const double branches = is_branch_ ? 0.0 : sampler_.settings().growth_branches;
-    if (branches == 0.0 || stream_.uniform() >= branches) return source(kind);
+    if (branches == 0.0 || !sampler_.has_growth(kind) || stream_.uniform() >= branches) return source(kind);
     is_branch_ = true;
     const int value = instruction(kind, -1, -1);
     is_branch_ = false;

@@ -75,6 +75,7 @@ class Sampler {
   void random_program(Genome& genome, Stream& stream) const;
   // An op for a grown expression that gives a value of a kind; -1 where there is none.
   int draw_growth(int kind, Stream& stream) const;
+  bool has_growth(int kind) const { return growth_[kind].is_possible(); }
 
  private:
   MemoryShape shape_;

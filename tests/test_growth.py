@@ -86,9 +86,11 @@ def test_what_else_a_line_reads_can_be_an_expression_of_its_own(memory: Memory) 
 
     assert products(0.0) == 0
     assert products(0.8) > 20
+    assert products(1.0) > 20  # where no op gives a vector, constants are read
     parents = grown_chain(memory, 100, seed=6)
     branched = only("grow_term", growth_coefficient=0.0, growth_branches=0.8)
-    children, _ = mutate(parents, range(100), keys(6, "c", range(100)), branched)
+    children, applied = mutate(parents, range(100), keys(6, "c", range(100)), branched)
+    assert np.sum(applied != NO_MUTATION) > 40
     before, after = actions(parents, steps=6), actions(children, steps=6)
     finite = np.isfinite(after).all(axis=(1, 2, 3))
     assert finite.mean() > 0.7

@@ -235,11 +235,16 @@ class ProgramProblem:
         found = np.zeros(len(genomes))
         for place in range(len(genomes)):
             genome = genomes.take(np.array([place]))
+            usual = self._quiet_actions(self.with_numbers(genome, drawn), shown).reshape(1, -1)
             free = np.flatnonzero(self._is_read(genome))
-            moved = np.repeat(drawn, len(free) + 1, axis=0)
-            moved[np.arange(len(free)), free] += NUDGE
-            actions = self._quiet_actions(self.with_numbers(genome, moved), shown).reshape(len(moved), -1)
-            found[place] = len(_independent((actions[:-1] - actions[-1]) / NUDGE, LEAST_FREEDOM))
+            changes = [np.zeros((0, usual.size))]
+            for first in range(0, len(free), AT_ONCE):
+                which = free[first : first + AT_ONCE]
+                moved = np.repeat(drawn, len(which), axis=0)
+                moved[np.arange(len(which)), which] += NUDGE
+                actions = self._quiet_actions(self.with_numbers(genome, moved), shown)
+                changes.append((actions.reshape(len(which), -1) - usual) / NUDGE)
+            found[place] = len(_independent(np.concatenate(changes), LEAST_FREEDOM))
         return found
 
     def _quiet_actions(self, genomes: Batch, shown: NDArray[np.float64]) -> NDArray[np.float64]:

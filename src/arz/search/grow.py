@@ -66,8 +66,8 @@ class GrowSettings(SharedSettings):
     """Individuals of each structure in a generation: its centre and samples around it."""
     episodes: int = 16
     most_episodes: int = 0
-    """As structures drop out, those that are left play more episodes, up to so many: a generation costs as much as
-    before and tells more of them; 0 if they do not."""
+    """As structures drop out, those that are left play more episodes, up to so many: a generation costs about as much
+    as before and tells more of them; 0 if they do not."""
     resample_every: int = 1
     restart_after: int = 0
     select_every: int = 5000
@@ -78,8 +78,8 @@ class GrowSettings(SharedSettings):
     screen: int = 1
     """So many random structures are drawn for each that races: those that can do most..."""
     screens_freedom: bool = False
-    """...where that is in how many ways numbers change actions; else, in how many these follow what is seen. The first
-    takes long where there are hundreds of numbers."""
+    """...where that is in how many ways numbers change actions; else, in how many these follow what is seen. Where
+    hundreds of numbers change them, the first takes long."""
     rung: int = 20
     """Generations until the first half of the structures drops out..."""
     doubling: int = 2
