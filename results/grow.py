@@ -281,8 +281,8 @@ def table_of(name: str) -> str:
 
 def general(name: str) -> str:
     """The command of all seeds."""
-    folder = str(folder_of(name, 1))
-    return shlex.join(command_of(name, 1)).replace("--seed 1 ", "--seed N ").replace(folder, folder[:-1] + "N")
+    folder, told = str(folder_of(name, 1)), shlex.join(command_of(name, 1))
+    return told.replace("--seed 1 ", "--seed N ").replace(folder, folder[:-1] + "N").replace("-1.arz", "-N.arz")
 
 
 def worst(row: dict[str, Any]) -> float:
@@ -371,7 +371,7 @@ def summary() -> str:
         ("quadruped-200m", "the same runs, after 200 million", over_legs),
         ("quadruped", "the same runs, to their end", over_legs),
         ("quadruped-1500m", "seeds 1 to 5 of them, after 1500 million", over_legs),
-        ("quadruped-worlds", "the champions of these, tuned on in worlds that differ, 800 million more", over_legs),
+        ("quadruped-worlds", "some of their champions, tuned on in worlds that differ", over_legs),
         ("quadruped-quick-50m", "quadruped in minutes, after 50 million steps", over_legs),
         ("quadruped-quick", "the same runs, to their end", over_legs),
     ):

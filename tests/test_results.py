@@ -50,7 +50,10 @@ def test_the_tables_of_grow_and_tune_follow_from_the_data() -> None:
     module = script("grow")
     assert (ROOT / "results" / "grow" / "tables.md").read_text() == module.page()
     assert module.summary() in (ROOT / "README.md").read_text()
-    assert module.parts() in (ROOT / "docs" / "search.md").read_text()
+    search = (ROOT / "docs" / "search.md").read_text()
+    assert module.parts() in search
+    assert module.leg_parts() in search
+    assert module.against() in search
     for name in ("cartpole", "quadruped", "cartpole-300m-0"):
         seeds = sorted(row["seed"] for row in module.rows(name))
         assert seeds == list(range(1, len(seeds) + 1))  # all of them, from the first on
