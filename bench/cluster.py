@@ -69,8 +69,8 @@ def search(
     config: arz.Config, start: Program | None, workers: arz.RayWorkers | None, after_batch: Callable[[], bool]
 ) -> int:
     """Evolves; how many evaluations that were."""
-    made = config if start is None else for_start(config, start.memory)
-    with Run.create(made, seed=1, start=start) as run:
+    made, policy = (config, None) if start is None else for_start(config, start)
+    with Run.create(made, seed=1, start=policy) as run:
         run.evolve(workers=workers, should_stop=after_batch)
         return run.counters.evaluations
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,9 @@ INSTRUCTION = np.dtype([("constants", "<f8", (2,)), ("op", "<u2"), ("args", "<u2
 
 ROWS = re.compile(r"(\w+)\[(\d{1,4}):(\d{1,4})\]", re.ASCII)
 """Some rows of a register."""
+
+REGISTERS = ("scalars", "vectors", "matrices", "indices")
+"""The fields of a memory that count registers."""
 
 Code = NDArray[Any]
 """The packed instructions of one function, a one-dimensional array of `INSTRUCTION`."""
@@ -59,7 +62,7 @@ class Memory(ByFields):
     stateful: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("observations", "actions", "scalars", "vectors", "matrices", "indices"):
+        for name in ("observations", "actions", *REGISTERS):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 2**31:
                 raise ValueError(f"{name} must be a whole number, not {value!r}")
@@ -219,6 +222,21 @@ class Program(ByFields):
         object.__setattr__(self, "image", image)
         object.__setattr__(self, "functions", functions)
         _ = self.packed  # refuses what is not valid
+
+    def with_memory(self, memory: Memory) -> Program:
+        """The same in a memory that has as many registers of each kind, or more.
+
+        Raises:
+            ValueError: it has fewer, or another observation or action.
+        """
+        image = np.zeros(memory.image_size)
+        for kind in "svm":
+            for number in range(min(self.memory.count(kind), memory.count(kind))):
+                image[memory.image_slice(kind, number)] = self.image[self.memory.image_slice(kind, number)]
+        same = replace(self.memory, **{name: getattr(memory, name) for name in REGISTERS}) == memory
+        if not same or any(getattr(memory, name) < getattr(self.memory, name) for name in REGISTERS):
+            raise ValueError(f"a program with {self.memory} does not fit into {memory}")
+        return Program(memory, self.functions, image)
 
     @classmethod
     def build(

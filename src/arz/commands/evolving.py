@@ -79,8 +79,7 @@ def _begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     config = configs.settled(with_fields(base, options))
     start = None
     if options.start is not None:
-        start = _start(options.start)
-        config = configs.for_start(config, start.architecture if isinstance(start, Network) else start.memory)
+        config, start = configs.for_start(config, _start(options.start))
     elif configs.needs_start(config):
         raise ValueError("this search finds numbers for the code of a program: say which, with --start RUN_OR_FILE")
     log_class = _tensorboard() if options.tensorboard else None

@@ -54,7 +54,7 @@ def evolve(
     made = preset(config) if isinstance(config, str) else config
     if start is not None:
         made = configs.settled(made)
-        made = configs.for_start(made, start.architecture if isinstance(start, Network) else start.memory)
+        made, start = configs.for_start(made, start)
     run = Run.create(made, seed=seed, folder=folder, preset=name, start=start)
     run.evolve(threads=threads, workers=workers, on_progress=on_progress)
     return run

@@ -20,11 +20,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from arz.files import read_text
 from arz.names import did_you_mean
-from arz.network import Architecture
+from arz.network import Architecture, Network
 from arz.plain import UNSEEN
-from arz.program import Memory
+from arz.program import REGISTERS, Memory, Program
 from arz.runs.budget import Budget
 from arz.search.ars import ArsSettings
 from arz.search.evolution import SharedSettings
@@ -120,6 +122,8 @@ class Registers:
     """Index registers."""
     stateful: bool = True
     """Memory persists from step to step; if not, every step starts anew."""
+    widens: bool = False
+    """A program with which a search begins gets this memory where its own is smaller; if not, it keeps its own."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +216,8 @@ class Config:
         if isinstance(self.search, GrowSettings):  # refuses what the task cannot do
             _ = self.task.eased([float(self.search.ease_rate > 0)] * len(self.task.case_names))
             _ = self.task.varied(0, self.search.variety)
+            if self.search.fits_senses:
+                _ = self.task.happens(np.zeros(0, np.uint64))
 
     @property
     def architecture(self) -> Architecture | None:
@@ -239,7 +245,8 @@ def _architecture(config: Config) -> Architecture | None:
 
 
 def _registers(config: Config) -> Memory:
-    return Memory(*_sizes(config), **vars(config.memory))
+    counts = {name: getattr(config.memory, name) for name in REGISTERS}
+    return Memory(*_sizes(config), **counts, stateful=config.memory.stateful)
 
 
 def _sizes(config: Config) -> tuple[int, int]:
@@ -337,12 +344,13 @@ def render(config: Config) -> str:
     return text
 
 
-def for_start(config: Config, start: Memory | Architecture) -> Config:
-    """The configuration for a search that begins with a program of this memory, or a network of this architecture.
+def for_start(config: Config, policy: Program | Network) -> tuple[Config, Program | Network]:
+    """The configuration for a search that begins with a policy, and this as it begins: with its memory, or its sizes.
 
     Raises:
         ValueError: such a policy cannot do the task, or the search is for the other kind.
     """
+    start = policy.architecture if isinstance(policy, Network) else policy.memory
     wanted = (config.task.observations, config.task.actions)
     if (start.observations, start.actions) != wanted:
         given = f"{start.observations} observations and gives {start.actions} actions"
@@ -351,11 +359,14 @@ def for_start(config: Config, start: Memory | Architecture) -> Config:
         kinds = ("a network", "programs") if isinstance(start, Architecture) else ("a program", "networks")
         raise ValueError(f"the start is {kinds[0]}, but the policies of this search are {kinds[1]}")
     if isinstance(start, Architecture):
-        return replace(
-            config, policy=Lstm(*start.hidden) if start.kind == "lstm" else Mlp(start.hidden, start.activation)
-        )
-    registers = {item.name: getattr(start, item.name) for item in fields(Registers)}
-    return replace(config, memory=Registers(**registers))
+        kind = Lstm(*start.hidden) if start.kind == "lstm" else Mlp(start.hidden, start.activation)
+        return replace(config, policy=kind), policy
+    registers = replace(config.memory, stateful=start.stateful)
+    for name in REGISTERS:
+        least = getattr(config.memory, name) if config.memory.widens else 0
+        registers = replace(registers, **{name: max(getattr(start, name), least)})
+    config = replace(config, memory=registers)
+    return config, policy.with_memory(config.registers) if isinstance(policy, Program) else policy
 
 
 def needs_start(config: Config) -> bool:
