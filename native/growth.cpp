@@ -114,8 +114,8 @@ class Growth {
     for (const Instruction& x : code()) each_register(x, [&](int kind, int number, bool) { named_.add(kind, number); });
   }
 
-  // Chooses a register that the function writes and that matters then: mostly the action.
-  bool choose_target() {
+  // Chooses a register that the function writes and that matters then: mostly the action, or nothing else.
+  bool choose_target(bool is_action = false) {
     const auto& lines = code();
     std::vector<Target> found;
     int last_action = -1;
@@ -126,8 +126,8 @@ class Growth {
           last_action = static_cast<int>(found.size());
         found.push_back({kind, number, n + 1});
       });
-    if (found.empty()) return false;
-    const bool wants_action = stream_.uniform() < kForAction;
+    if (found.empty() || (is_action && last_action < 0)) return false;
+    const bool wants_action = stream_.uniform() < kForAction || is_action;
     const auto any = static_cast<int>(stream_.below(static_cast<std::uint32_t>(found.size())));
     target_ = found[wants_action && last_action >= 0 ? last_action : any];
     // Anywhere after the line that writes it, as long as it is not written again and still matters.
@@ -138,20 +138,15 @@ class Growth {
     target_.line += stream_.below(static_cast<std::uint32_t>(last - target_.line + 1));
     // What was computed is near the target; the last action is only there at the start.
     begin_ = stream_.below(2) == 0 ? 0 : target_.line;
-    for (std::size_t n = begin_; n <= target_.line; ++n) busy_ = busy_ | liveness_.point(function_, n);
-    for (std::size_t n = begin_; n < target_.line; ++n)
-      each_register(lines[n], [&](int kind, int number, bool is_output) {
-        if (is_output) busy_.add(kind, number);
-      });
-    known_ = liveness_.point(function_, begin_) | given_;
-    for (std::size_t n = 0; n < begin_; ++n)
-      each_register(lines[n], [&](int kind, int number, bool is_output) {
-        if (is_output) {
-          known_.add(kind, number);
-          computed_.add(kind, number);
-        }
-      });
+    look_around();
     return true;
+  }
+
+  // Chooses the action, where the function ends, for an expression that is computed where it begins.
+  bool choose_end() {
+    target_ = {shape_.action_kind(), shape_.action_register(), code().size()};
+    look_around();
+    return liveness_.point(function_, target_.line).has(target_.kind, target_.number);
   }
 
   // A kind of value that can be made into a term for the target.
@@ -224,6 +219,29 @@ class Growth {
     while (genome_.cadfs > cadfs_) genome_.functions[genome_.cadfs--].clear();
   }
 
+  // ---- reflexes ----
+
+  // A sense that fires, and a latch that remembers it and is returned; -1 where there is no room. While another latch
+  // is open it stays as it is: whoever fires first acts.
+  int latch(Reflex& reflex) {
+    reflex = {constant(kVector), constant(kScalar), state(kScalar)};
+    const int fired = temporary(kScalar);
+    if (reflex.sense < 0 || reflex.threshold < 0 || reflex.latch < 0 || fired < 0) return -1;
+    block_.push_back(line(Op::vector_dot, {fired, reflex.sense, kObservationVector}));
+    block_.push_back(line(Op::scalar_add, {fired, fired, reflex.threshold}));
+    block_.push_back(line(Op::scalar_heaviside, {fired, fired}));
+    for (const int other : latches()) block_.push_back(line(Op::scalar_subtract, {fired, fired, other}));
+    block_.push_back(line(Op::scalar_maximum, {reflex.latch, reflex.latch, fired}));
+    return reflex.latch;
+  }
+
+  // A value, times another; -1 where there is no room.
+  int times(int value, int gate) {
+    const int product = value < 0 ? -1 : temporary(kScalar);
+    if (product >= 0) block_.push_back(line(Op::scalar_multiply, {product, value, gate}));
+    return product;
+  }
+
   // ---- calls ----
 
   // A conditional call whose result, of the target's kind, is kept in a register of its own.
@@ -265,6 +283,39 @@ class Growth {
 
  private:
   const std::vector<Instruction>& code() const { return genome_.functions[function_]; }
+
+  // Registers that remember that something fired: they become the larger of themselves and of what is 0 or 1.
+  std::vector<int> latches() const {
+    const auto& lines = code();
+    std::vector<int> found;
+    for (std::size_t n = 0; n < lines.size(); ++n) {
+      if (lines[n].op != op_number(Op::scalar_maximum) || lines[n].args[0] != lines[n].args[1]) continue;
+      std::size_t before = n;
+      while (before > 0 && !writes(lines[before - 1], kScalar, lines[n].args[2])) --before;
+      const std::uint16_t made_by = before > 0 ? lines[before - 1].op : op_number(Op::scalar_maximum);
+      if (made_by == op_number(Op::scalar_heaviside) || made_by == op_number(Op::scalar_subtract))
+        found.push_back(lines[n].args[0]);
+    }
+    return found;
+  }
+
+  // Notes what is busy and what is known where the term is computed.
+  void look_around() {
+    const auto& lines = code();
+    for (std::size_t n = begin_; n <= target_.line; ++n) busy_ = busy_ | liveness_.point(function_, n);
+    for (std::size_t n = begin_; n < target_.line; ++n)
+      each_register(lines[n], [&](int kind, int number, bool is_output) {
+        if (is_output) busy_.add(kind, number);
+      });
+    known_ = liveness_.point(function_, begin_) | given_;
+    for (std::size_t n = 0; n < begin_; ++n)
+      each_register(lines[n], [&](int kind, int number, bool is_output) {
+        if (is_output) {
+          known_.add(kind, number);
+          computed_.add(kind, number);
+        }
+      });
+  }
 
   // ---- registers ----
 
@@ -558,6 +609,28 @@ bool grow_call(Genome& genome, int, Stream& stream, const Sampler& sampler) {
   if (sampler.settings().max_cadfs == 0) return false;
   return grow(genome, 0, stream, sampler,
               [](Growth& growth, int kind) { return kind == kMatrix ? -1 : growth.call(kind); });
+}
+
+bool grow_reflex(Genome& genome, int terms, Stream& stream, const Sampler& sampler, Reflex& reflex) {
+  Genome grown = genome;
+  const auto add = [&](bool is_first) {
+    Clean& clean = clean_copy(grown.view());
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      Growth growth(clean, 0, stream, sampler);
+      if (!(is_first ? growth.choose_end() : growth.choose_target(true))) return false;
+      const int value = is_first ? growth.latch(reflex) : growth.times(growth.express(kScalar), reflex.latch);
+      if (value >= 0 && growth.add(kScalar, value) && growth.insert()) {
+        std::swap(grown, clean.genome);
+        return true;
+      }
+      growth.undo();
+    }
+    return false;
+  };
+  for (int term = 0; term < terms; ++term)
+    if (!add(term == 0)) return false;
+  std::swap(genome, grown);
+  return true;
 }
 
 bool drop_term(Genome& genome, int function, Stream& stream, const Sampler&) {

@@ -23,6 +23,15 @@ bool grow_call(Genome& genome, int function, Stream& stream, const Sampler& samp
 // Leaves out a term: of two, drawn at random, the one with the smaller coefficients.
 bool drop_term(Genome& genome, int function, Stream& stream, const Sampler& sampler);
 
+// Where a reflex keeps what fires it: the weights of its sense, a vector; its threshold and its latch, scalars.
+struct Reflex {
+  int sense = -1, threshold = -1, latch = -1;
+};
+
+// Adds a reflex to GetAction: `terms` terms for the action that are zero until a sense has fired, `dot(weights,
+// observation) + threshold > 0`, and act from then on, as a latch remembers. The first is a constant.
+bool grow_reflex(Genome& genome, int terms, Stream& stream, const Sampler& sampler, Reflex& reflex);
+
 // `child` becomes `first` with one term of `second` for the action, and all that it is computed from, numbers too, in
 // free registers; returns whether there was such a term and room for it. If not, `child` is `first`.
 bool transplant(const ProgramView& first, const ProgramView& second, Stream& stream, Genome& child);

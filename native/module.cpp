@@ -384,6 +384,32 @@ Batch grown(const MemoryShape& shape, const VariationSettings& settings, int ter
   });
 }
 
+// One child of each parent: with a reflex; and its registers (sense, threshold, latch), -1 where it has none.
+nb::tuple reflexes(const Batch& batch, const VariationSettings& settings, int terms, Input<std::int64_t, 1> parents,
+                   Input<std::uint64_t, 1> keys, int threads) {
+  const std::size_t count = parents.shape(0);
+  require(keys.shape(0) == count, "expected one key for each child");
+  require(terms >= 1 && terms <= 1000, "expected 1 to 1000 terms, not " + text(terms));
+  check_threads(threads);
+  const Sampler sampler = make_sampler(batch.shape, settings);
+  const std::vector<std::size_t> chosen = positions(batch, parents);
+  const std::vector<std::uint64_t> drawn = copied(keys);
+  std::vector<std::int32_t> registers(3 * count, -1);
+  auto children = [&] {
+    const LongWork work;
+    return make_programs(batch.shape, count, threads, [&](std::size_t i, Genome& genome) {
+      genome.assign(batch.view(chosen[i]));
+      Stream stream(drawn[i]);
+      Reflex reflex;
+      if (!grow_reflex(genome, terms, stream, sampler, reflex)) return;
+      registers[3 * i] = reflex.sense;
+      registers[3 * i + 1] = reflex.threshold;
+      registers[3 * i + 2] = reflex.latch;
+    });
+  }();
+  return nb::make_tuple(std::move(children), as_numpy(std::move(registers), {count, 3}));
+}
+
 nb::tuple transplanted(const Batch& batch, Input<std::int64_t, 1> first, Input<std::int64_t, 1> second,
                        Input<std::uint64_t, 1> keys, int threads) {
   const std::size_t count = first.shape(0);
@@ -476,6 +502,8 @@ NB_MODULE(ARZ_MODULE, m) {
   m.def("variation_settings", &make_settings);
   m.def("random_batch", &random_batch, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg());
   m.def("grown", &grown, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg());
+  m.def("reflexes", &reflexes, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg());
   m.def("transplanted", &transplanted, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
         nb::arg());
   m.def("mutated", &mutated, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());

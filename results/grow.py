@@ -117,6 +117,18 @@ EXPERIMENTS = {
     ),
     "quadruped-quick": Experiment("Laikago leg-breaking in minutes", ("quadruped-quick",), 5),
     "quadruped-quick-50m": as_it_stood("quadruped-quick", 50, 5),
+    "quadruped-reflexes": Experiment(
+        "Laikago leg-breaking, champions of quadruped-quick with reflexes for legs whose loss they do not survive",
+        ("quadruped-reflexes",),
+        5,
+        start="quadruped-quick",
+    ),
+    "quadruped-no-reflexes": Experiment(
+        "Laikago leg-breaking, champions of quadruped-quick tuned on without reflexes",
+        ("quadruped-reflexes", "--reflex-terms", "0"),
+        5,
+        start="quadruped-quick",
+    ),
     **{
         f"cartpole-300m-{number}": Experiment(f"Cataclysmic Cartpole: {name}", ("cartpole", *FEW, *options), 10)
         for number, (name, options) in enumerate(PARTS.items())

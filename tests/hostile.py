@@ -174,6 +174,11 @@ def calls() -> dict[str, Call]:
             {1: [places[:1], np.array([0, -1])], 2: [places[:1], np.array([0, 3])], 3: [keys[:1]], 4: threads},
         ),
         "grown": Call(core.grown, (shape, settings, 2, keys, 1), {2: [-1, 1001, 2**31 - 1], 4: threads}),
+        "reflexes": Call(
+            core.reflexes,
+            (batch, settings, 2, places, keys, 1),
+            {2: [0, -1, 1001, 2**31 - 1], 3: [places[:1], np.array([0, 3])], 4: [keys[:1]], 5: threads},
+        ),
         "transplanted": Call(
             core.transplanted,
             (batch, places, places, keys, 1),

@@ -11,18 +11,19 @@ import pytest
 from numpy.typing import NDArray
 
 import arz
+import arz.runs.config as configs
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
 from arz.search.cloud import Cloud
 from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT
-from arz.search.grow import EASY, SHORT, WHOLE, Grow, GrowSettings
-from arz.search.problem import Conditions, Trial
+from arz.search.grow import ALL, EASY, REFLEX, SHORT, WHOLE, Grow, GrowSettings, Racer
+from arz.search.problem import Conditions, Reflex, Trial
 from tests.runs_support import content
 from tests.test_tuning import Floats, Keys, Rows
 
 SIZE = 6
-GROWN, MOVED = 7, 254
+GROWN, MOVED, REFLEXED = 7, 254, 253
 
 
 @dataclass
@@ -38,6 +39,9 @@ class Steps:
     eases: list[list[float]] = field(default_factory=list)
     worlds: list[tuple[int, float]] = field(default_factory=list)
     lasting: float | tuple[float, float] = 1.0
+    reflex_by: int = REFLEXED
+    reflexes: list[tuple[int, int, list[float] | None]] = field(default_factory=list)
+    has_room: bool = True
 
     def spread(self, episodes: Keys) -> Keys:
         return episodes
@@ -56,6 +60,16 @@ class Steps:
     ) -> tuple[Rows, NDArray[np.bool_]]:
         one, other = genomes.take(first), genomes.take(second)
         return Rows(np.maximum(one.shapes, other.shapes), one.values), other.shapes > one.shapes
+
+    def reflex(self, genome: Rows, case: int, key: int, terms: int, eases: Floats | None) -> Reflex[Rows] | None:
+        """One that can use so many numbers more."""
+        self.reflexes.append((case, terms, None if eases is None else eases.tolist()))
+        shapes = np.minimum(SIZE, genome.shapes + terms)
+        is_new = (np.arange(SIZE) >= genome.shapes[0]) & (np.arange(SIZE) < shapes[0])
+        return Reflex(Rows(shapes, genome.values), np.where(is_new, 0.5, 0.0), 1000) if self.has_room else None
+
+    def only(self, episodes: Keys, case: int) -> Keys:
+        return episodes % np.uint64(1000) + np.uint64(1000 * (case + 1))
 
     def richness(self, genomes: Rows) -> Floats:
         return genomes.shapes.astype(np.float64)
@@ -373,6 +387,88 @@ def test_a_life_that_does_not_get_beyond_its_first_stages_ends() -> None:
     assert advance(growing(walks_at=0.5), 25).counters.restarts == 0
 
 
+REFLEXES: dict[str, Any] = {
+    "population": 4,
+    "survivors": 1,
+    "children": 1,
+    "rung": 2,
+    "reflex_terms": 3,
+    "reflex_generations": 5,
+    "least_spread": 0.1,
+}
+
+
+def until_reflex(made: Grow[Rows]) -> tuple[Racer, int, int]:
+    """Goes on until a reflex is tuned; who that is, its place and that of its parent."""
+    for _ in range(100):
+        made.advance()
+        for place, racer in enumerate(made.racers):
+            if racer is not None and racer.case != ALL:
+                return racer, place, next(k for k, other in enumerate(made.racers) if other and k != place)
+    raise AssertionError("there is none")
+
+
+@pytest.mark.parametrize("fits", [False, True])
+def test_a_case_that_is_not_survived_gets_a_reflex_which_is_tuned_alone(fits: bool) -> None:
+    problem = Steps(lasting=(1.0, 0.2))
+    made = growing(problem=problem, **REFLEXES, fits_senses=fits, transplants=0.0)
+    racer, place, parent = until_reflex(made)
+    assert problem.reflexes == [(1, 3, [0.0, 0.0] if fits else None)]
+    assert racer.made_by == REFLEXED
+    assert racer.whole is not None
+    assert "reflex for right" in made.standing()
+    begun, rests, tried = racer.cloud.centre.copy(), made.numbers[parent], made.counters.evaluations
+    asked = len(problem.asked)
+    advance(made, 4)
+    moved = racer.cloud.centre != begun
+    assert np.array_equal(moved, racer.cloud.units > 0)
+    assert moved.any()
+    assert not moved.all()
+    assert made.numbers[parent] == rests  # nobody of it was scored
+    assert made.counters.evaluations == tried + 4 * 9
+    assert {int(key) // 1000 for episodes in problem.asked[asked:] for key in episodes} == {2}
+    learned = racer.cloud
+    advance(made, 1)
+    assert racer.case == ALL
+    assert racer.whole is None
+    assert racing(made) == 3  # parent, reflex and a child
+    assert np.array_equal(racer.cloud.centre, learned.centre)
+    assert np.sum(racer.cloud.units > 0) > np.sum(learned.units > 0)
+    before = racer.cloud.centre.copy()
+    advance(made, 1)
+    assert np.array_equal(racer.cloud.centre != before, racer.cloud.units > 0)  # all numbers are tuned now
+    assert made.racers[place] is racer
+
+
+def test_who_survives_everything_gets_no_reflex() -> None:
+    problem = Steps(lasting=1.0)
+    advance(growing(problem=problem, **REFLEXES), 60)
+    assert problem.reflexes == []
+    problem = Steps(lasting=0.2)
+    advance(growing(problem=problem, **{**REFLEXES, "reflex_terms": 0}), 60)
+    assert problem.reflexes == []
+
+
+def test_without_room_for_a_reflex_the_next_round_begins() -> None:
+    problem = Steps(lasting=0.2, has_room=False)
+    made = advance(growing(problem=problem, **REFLEXES), 60)
+    assert {case for case, *_ in problem.reflexes} == {0, 1}  # another one is tried each time
+    assert made.races[0].rounds > 3
+    assert made.races[0].phase != REFLEX
+
+
+def test_a_reflex_learns_in_short_episodes_first_and_is_spared_what_its_parent_is() -> None:
+    problem = Steps(lasting=(1.0, 0.2))
+    made = growing(problem=problem, **REFLEXES, short_steps=50, ease_rate=0.1, patience=3)
+    racer, *_ = until_reflex(made)
+    assert racer.stage == SHORT
+    eases, mine = racer.eases.copy(), racer.case
+    advance(made, 1)
+    assert racer.eases[1 - mine] == eases[1 - mine]  # only its own case is asked for
+    assert racer.eases[mine] != eases[mine] or eases[mine] == 1.0
+    assert problem.stages[-1][1] == 50
+
+
 def test_another_seed_another_search() -> None:
     one, other = advance(growing(1), 3), advance(growing(2), 3)
     assert one.population is not None
@@ -406,9 +502,56 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
     assert whole.counters == second.counters
 
 
+@pytest.mark.parametrize("until", [3, 7, 9, 10, 14, 15])
+def test_a_reflex_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
+    whole, first, second = (growing(problem=Steps(lasting=(1.0, 0.2)), **REFLEXES) for _ in range(3))
+    advance(whole, 24)
+    advance(first, until)
+    second.counters, second.lives = first.counters, first.lives
+    second.population, second.objectives, second.numbers = first.population, first.objectives, first.numbers
+    second.champion = first.champion
+    second.restore_extras(first.extras())
+    advance(second, 24 - until)
+    assert whole.population is not None
+    assert second.population is not None
+    assert np.array_equal(whole.population.values, second.population.values)
+    assert {name: rows.tolist() for name, rows in whole.extras().items()} == {
+        name: rows.tolist() for name, rows in second.extras().items()
+    }
+
+
+def test_odd_reflexes_are_refused() -> None:
+    made = growing(problem=Steps(lasting=(1.0, 0.2)), **REFLEXES)
+    until_reflex(made)
+    extras = made.extras()
+    for name, place, value in (
+        ("reflexes", (0, 0), 99.0),
+        ("reflexes", (0, 1), 2.0),
+        ("reflexes", (0, 1), -1.0),
+        ("reflexes", (0, 1), np.nan),
+        ("wholes", (0, 0), np.nan),
+        ("races", (0, 4), 0.0),
+        ("races", (0, 4), 3.0),
+    ):
+        with pytest.raises(ValueError, match=r"odd"):
+            made.restore_extras(spoilt(extras, name, place, value))
+    with pytest.raises(ValueError, match="another size"):
+        made.restore_extras({**extras, "wholes": extras["wholes"][:5]})
+    with pytest.raises(ValueError, match="odd"):
+        made.restore_extras({**extras, "wholes": extras["wholes"][:, :2]})
+    with pytest.raises(ValueError, match="missing"):
+        made.restore_extras({name: array for name, array in extras.items() if name != "wholes"})
+    made.restore_extras(extras)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"reflex_generations": 0}, "reflex_generations must be a whole number of at least 1"),
+        ({"reflex_terms": 1001}, "reflex_terms must be at most 1000"),
+        ({"fits_senses": 1}, "fits_senses must be true or false"),
+        ({"reflex_spread": 0.01}, "reflex_spread must be at least least_spread, not 0.01"),
+        ({"reflex_spread": float("nan")}, "reflex_spread must be at least least_spread, not nan"),
         ({"samples": 4}, "samples must be a whole number of at least 5"),
         ({"children": 63}, "survivors and children must be at most the population of 64 together, not 2 \\+ 63"),
         ({"most_episodes": 15}, "most_episodes must be 0, or at least the 16 episodes, not 15"),
@@ -489,6 +632,21 @@ RUNS = {
         screen=3,
         variety=0.5,
     ),
+    "reflexes": arz.preset(
+        "quadruped",
+        **{**SMALL, "population": 3, "children": 1},
+        scalars=40,
+        vectors=40,
+        walks_at=-1000.0,
+        short_steps=0,
+        survives_at=1.1,
+        ease_rate=0.0,
+        alone=2,
+        reflex_terms=3,
+        reflex_generations=3,
+        fits_senses=True,
+        budget="600",
+    ),
 }
 
 
@@ -530,15 +688,21 @@ def test_training_meets_the_world_of_the_task() -> None:
 
 
 def test_tasks_refuse_what_they_cannot_do_before_anything_is_made() -> None:
-    for wrong in ({"ease_rate": 0.1}, {"variety": 0.5}):
-        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be 0 for cartpole"):
+    for wrong in ({"ease_rate": 0.1}, {"variety": 0.5}, {"fits_senses": True}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be (0|false) for cartpole"):
             arz.preset("cartpole", **wrong)
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be (0|false) for environments"):
+            arz.preset("gymnasium-grow", env="Pendulum-v1", **wrong)
 
 
 def test_the_lineage_names_growth(tmp_path: Path) -> None:
     with arz.evolve(RUNS["cartpole"], folder=tmp_path / "run", threads=1) as run:
         names = {row["mutation"] for row in run.individuals}
     assert {"grow_term", "randomize_constants"} <= names
+    config = configs.override(RUNS["reflexes"], {"survivors": 2, "transplants": 1.0})
+    with arz.evolve(config, folder=tmp_path / "other", threads=1) as run:
+        names = {row["mutation"] for row in run.individuals}
+    assert {"reflex", "transplant"} <= names
 
 
 HAND = """memory(observations=37, actions=12, scalars=16, vectors=16, matrices=0, indices=16, stateful=True)

@@ -17,7 +17,7 @@ from arz.machine import MEANING
 from arz.ops import OPS
 from arz.program import NONE
 from arz.streams import keys
-from arz.vary import MUTATIONS, NO_MUTATION, grown_programs, transplant
+from arz.vary import MUTATIONS, NO_MUTATION, grow_reflexes, grown_programs, transplant
 from tests.support import examples, random_batch, same_bits
 
 QUADRUPED = Memory(observations=37, actions=12)
@@ -95,6 +95,65 @@ def test_what_else_a_line_reads_can_be_an_expression_of_its_own(memory: Memory) 
     finite = np.isfinite(after).all(axis=(1, 2, 3))
     assert finite.mean() > 0.7
     assert np.array_equal(before[finite], after[finite])
+
+
+def with_sense(child: Program, registers: list[int], threshold: float, weight: float = 0.0) -> Program:
+    """The same with another sense: it fires when a weight times the first entry of the observation is high enough."""
+    image, memory = child.image.copy(), child.memory
+    image[memory.image_slice("v", registers[0])] = 0.0
+    image[memory.image_slice("v", registers[0]).start] = weight
+    image[memory.image_slice("s", registers[1])] = threshold
+    return replace(child, image=image)
+
+
+@pytest.mark.parametrize("memory", MEMORIES.values(), ids=MEMORIES)
+def test_a_reflex_does_nothing_until_its_sense_fires_and_acts_from_then_on(memory: Memory) -> None:
+    large = replace(memory, scalars=40, vectors=40)
+    parents = grown_chain(large, 60, seed=7, rounds=1)
+    children, registers = grow_reflexes(parents, range(60), keys(7, "c", range(60)), 3, only("grow_term"))
+    assert (registers >= 0).all()
+    shown = np.zeros((6, 1, large.observations))
+    shown[3, 0, 0] = 1.0
+
+    def seen(programs: list[Program]) -> NDArray[np.float64]:
+        return execute_batch(Batch.pack(programs), shown, keys=np.zeros(1, np.uint64))
+
+    made = list(zip(children.unpack(), registers.tolist(), strict=True))
+    before = seen(parents.unpack())
+    assert np.array_equal(before, seen([with_sense(*one, -0.5) for one in made]))
+    after = seen([with_sense(*one, -0.5, 1.0) for one in made])
+    differs = (after != before).any(axis=(2, 3))
+    assert not differs[:, :3].any()
+    assert differs[:, 3].mean() > 0.9  # where actions are huge, a small one more is lost
+    assert differs[:, 4:].mean() > 0.9 if memory.stateful else not differs[:, 4:].any()
+    assert np.abs(after - before)[np.isfinite(before)].max() < 0.5
+
+
+def test_while_one_reflex_acts_others_do_not_begin() -> None:
+    memory = replace(QUADRUPED, scalars=40, vectors=40)
+    parents = grown_chain(memory, 20, seed=8, rounds=1)
+    once, first = grow_reflexes(parents, range(20), keys(8, "one", range(20)), 2, only("grow_term"))
+    early = Batch.pack([with_sense(*one, 0.5) for one in zip(once.unpack(), first.tolist(), strict=True)])
+    twice, second = grow_reflexes(early, range(20), keys(8, "two", range(20)), 2, only("grow_term"))
+    shown = np.zeros((6, 1, memory.observations))
+    shown[3:, 0, 0] = 1.0
+    made = list(zip(twice.unpack(), second.tolist(), strict=True))
+    never, later = ([with_sense(*one, -0.5, weight) for one in made] for weight in (0.0, 1.0))
+    lanes = np.zeros(1, np.uint64)
+    one, other = (execute_batch(Batch.pack(some), shown, keys=lanes) for some in (never, later))
+    assert np.array_equal(one, other)
+    # Where the first does not act, the second does.
+    late = [with_sense(program, registers, -9.0) for program, registers in zip(later, first.tolist(), strict=True)]
+    idle = [with_sense(program, registers, -9.0) for program, registers in zip(never, first.tolist(), strict=True)]
+    one, other = (execute_batch(Batch.pack(some), shown, keys=lanes) for some in (idle, late))
+    assert (one != other).any(axis=(1, 2, 3)).all()
+
+
+def test_without_room_for_a_reflex_a_child_is_its_parent() -> None:
+    full = grown_chain(CARTPOLE, 10, seed=9, rounds=40)
+    children, registers = grow_reflexes(full, range(10), keys(9, "c", range(10)), 8, only("grow_term"))
+    assert (registers == -1).all()
+    assert children.unpack() == full.unpack()
 
 
 @examples(40)

@@ -129,7 +129,8 @@ DOORS: dict[str, set[str]] = {
         "search.regularized",
     }
     | {"search.grow", "search.tuning", "tasks", "tasks.cartpole", "tasks.quadruped", "vary"},
-    "runs.problem": {"search.cloud", "search.draws", "search.problem"}
+    "runs.senses": set(),
+    "runs.problem": {"runs.senses", "search.cloud", "search.draws", "search.problem"}
     | {"", "streams", "evaluate", "interpreter", "native", "program", "tasks.status", "tasks.task", "vary"},
     "runs.networks": {"", "streams", "evaluate", "native", "network", "search.draws", "tasks.task", "vary"},
     "runs.lineage": {"search.evolution"},

@@ -90,6 +90,15 @@ def mutated(
 def grown(
     shape: MemoryShape, settings: VariationSettings, terms: int, keys: NDArray[np.uint64], threads: int, /
 ) -> Batch: ...
+def reflexes(
+    batch: Batch,
+    settings: VariationSettings,
+    terms: int,
+    parents: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    threads: int,
+    /,
+) -> tuple[Batch, NDArray[np.int32]]: ...
 def transplanted(
     batch: Batch, first: NDArray[np.int64], second: NDArray[np.int64], keys: NDArray[np.uint64], threads: int, /
 ) -> tuple[Batch, NDArray[np.uint8]]: ...

@@ -34,6 +34,8 @@ OPERATORS: dict[str, Operator] = {}
 
 NO_MUTATION = core.NO_MUTATION
 """The number of a child's mutation where none could apply: the child equals its parent."""
+TRANSPLANTED, REFLEX = NO_MUTATION - 1, NO_MUTATION - 2
+"""The numbers of what is no mutation of one parent by itself: it takes another parent, or episodes."""
 
 
 class UnknownOperatorError(ValueError):
@@ -159,6 +161,11 @@ class Variation(ByFields):
         """The names of all mutations, in the order of their numbers: the native ones, then the custom ones."""
         return (*MUTATIONS, *self.custom)
 
+    @property
+    def origins(self) -> dict[int, str]:
+        """What can make a child, by number: mutations, and what is none."""
+        return {**dict(enumerate(self.names)), REFLEX: "reflex", TRANSPLANTED: "transplant", NO_MUTATION: "copy"}
+
     @cached_property
     def native(self) -> core.VariationSettings:
         """The same, as the native core knows it."""
@@ -221,6 +228,29 @@ def grown_programs(
     """One program for each key: the smallest, which sets its action anew each step, with so many terms grown on it."""
     settings = (variation or Variation()).native
     return Batch(memory, core.grown(memory.native, settings, terms, as_keys(keys), threads))
+
+
+def grow_reflexes(
+    batch: Batch,
+    parents: Sequence[int] | NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    terms: int,
+    variation: Variation | None = None,
+    *,
+    threads: int = 1,
+) -> tuple[Batch, NDArray[np.int32]]:
+    """One child of each parent, with a reflex: terms for the action that are zero until a sense has fired.
+
+    The sense is a vector w and a scalar t: it fires when dot(w, observation) + t is above 0, unless another reflex has
+    begun to act; a latch remembers it.
+
+    Returns:
+        The children, and the numbers of w, t and the latch in each [child, 3]; -1 where there was no room, and the
+        child is its parent.
+    """
+    settings = (variation or Variation()).native
+    children, registers = core.reflexes(batch.core, settings, terms, as_positions(parents), as_keys(keys), threads)
+    return Batch(batch.memory, children), registers
 
 
 def transplant(

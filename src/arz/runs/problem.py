@@ -14,13 +14,25 @@ from arz.evaluate import Workers, evaluate, record, submit
 from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
+from arz.runs.senses import fitted
 from arz.search.cloud import HUGE
 from arz.search.draws import normal_rows
-from arz.search.problem import UNTRIED, Conditions, Trial
+from arz.search.problem import UNTRIED, Conditions, Reflex, Trial
 from arz.streams import Stream, key
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Task
-from arz.vary import MUTATIONS, NO_MUTATION, Variation, crossover, grown_programs, mutate, random_programs, transplant
+from arz.vary import (
+    MUTATIONS,
+    REFLEX,
+    TRANSPLANTED,
+    Variation,
+    crossover,
+    grow_reflexes,
+    grown_programs,
+    mutate,
+    random_programs,
+    transplant,
+)
 
 Keys = NDArray[np.uint64]
 
@@ -47,8 +59,8 @@ LEAST_MOVE = 1e-4
 """...nor are those in which they change less than this."""
 LEAST_PART = 1e-3
 """Who has less than this share of a change takes no part in it."""
-TRANSPLANTED = NO_MUTATION - 1
-"""The number of what is no mutation of one parent."""
+SENSED = 192
+"""Episodes in which it is looked for what tells that something has happened."""
 LEAST_EFFECT, SMALL_EFFECT = 1e-6, 0.2
 """Start values with less effect on the actions than the first stay as they are; less than the second counts as it."""
 
@@ -132,7 +144,10 @@ class ProgramProblem:
         is_free = np.full(self.memory.image_size, not tuned)
         for name in tuned:
             is_free[self.memory.image_part(name)] = True
-        is_free &= self._is_read(genome)
+        return self._units(genome, is_free & self._is_read(genome))
+
+    def _units(self, genome: Batch, is_free: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The same for start values that are free to change."""
         task = self.task.shorter(GAZE_STEPS)
         episodes = task.spread(streams.keys(0, "episodes for units", np.arange(GAZE)))
         columns = list(record(genome[0], task, episodes).values())[: self.memory.observations]
@@ -258,6 +273,52 @@ class ProgramProblem:
     ) -> tuple[Batch, NDArray[np.bool_]]:
         """The first parents with a term of the second ones."""
         return transplant(genomes, first, second, keys, threads=self.threads)
+
+    @property
+    def reflex_by(self) -> int:
+        """A number that no mutation has: a reflex takes episodes."""
+        return REFLEX
+
+    def reflex(
+        self, genome: Batch, case: int, key: int, terms: int, eases: NDArray[np.float64] | None
+    ) -> Reflex[Batch] | None:
+        """The program with a reflex for a case; its sense is fitted on recordings, or drawn."""
+        drawn = np.array([key], np.uint64)
+        parent = np.zeros(1, np.int64)
+        child, registers = grow_reflexes(genome, parent, drawn, terms, self.variation, threads=self.threads)
+        sense, threshold, latch = registers[0].tolist()
+        if latch < 0:
+            return None
+        is_new = self._is_read(child) & ~self._is_read(genome)
+        is_new[self.memory.image_slice("s", latch)] = False
+        steps = 0
+        if eases is not None:
+            episodes = self.task.spread(streams.keys(key, "episodes for a sense", np.arange(SENSED)))
+            task = self.task.eased(eases.tolist())
+            columns = list(record(genome[0], task, episodes).values())[: self.memory.observations]
+            seen = np.stack(columns, axis=2)
+            steps = int(np.sum(~np.isnan(seen[:, :, 0])))
+            is_case = (task.cases(episodes) == case)[:, None]
+            found = fitted(seen, is_case & (np.arange(seen.shape[1]) >= task.happens(episodes)[:, None]))
+            if found is None:
+                return None
+            numbers = self.numbers(child)
+            places = self.memory.image_slice("v", sense), self.memory.image_slice("s", threshold)
+            numbers[0, places[0]], numbers[0, places[1]] = 0.0, found[1]
+            numbers[0, places[0]][: len(found[0])] = found[0]
+            child = self.with_numbers(child, numbers)
+            for place in places:
+                is_new[place] = False
+        return Reflex(child, self._units(child, is_new), steps)
+
+    def only(self, episodes: Keys, case: int) -> Keys:
+        """From evenly spread episodes of all cases, as often as it takes."""
+        found, kinds = episodes[:0], len(self.case_names)
+        while len(found) < len(episodes):
+            more = [streams.keys(len(found) + kind, "episodes of one case", episodes) for kind in range(kinds)]
+            drawn = self.task.spread(np.concatenate(more))
+            found = np.concatenate([found, drawn[self.task.cases(drawn) == case]])
+        return found[: len(episodes)]
 
     def lengths(self, genomes: Batch) -> NDArray[np.int64]:
         """Lines that matter."""

@@ -60,7 +60,7 @@ class Session:
     ) -> None:
         self._store = store
         self._budget, self._target = budget, target
-        self._config, self._names = config, config.variation.names
+        self._config, self._origins = config, config.variation.origins
         limit = config.limits.lineage
         self._search = _search(config, seed, threads, start, workers)
         self._fronts: list[dict[str, Any]] = []
@@ -68,7 +68,7 @@ class Session:
         self._champions: list[dict[str, Any]] = []
         self._roots = [int(row["number"]) for row in store.rows("champions", "evaluations")]
         self._restore()
-        self._lineage = Lineage(limit, store.lineage(self._names))
+        self._lineage = Lineage(limit, store.lineage(self._origins))
         self._before = float(store.facts()["seconds"])
         self._began = time.monotonic()
         self._at_begin = (self._search.counters.evaluations, self._search.counters.steps)
@@ -152,7 +152,7 @@ class Session:
             self._store.add_rows("metrics", self._metrics)
             self._store.add_rows("champions", self._champions)
             self._store.add_rows("fronts", self._fronts)
-            self._store.change_lineage(self._lineage.difference(self._living()), self._names)
+            self._store.change_lineage(self._lineage.difference(self._living()), self._origins)
             self._store.set_checkpoint(arrays)
             facts = {"status": status, "seconds": self.seconds, "counters": asdict(search.counters)}
             self._store.set_facts(facts)

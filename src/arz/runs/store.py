@@ -276,18 +276,18 @@ class Store:
                 raise self.damage(f"{name} in {table} holds a number that cannot be")
         return found
 
-    def change_lineage(self, change: Difference, names: tuple[str, ...]) -> None:
-        """Writes and forgets individuals."""
+    def change_lineage(self, change: Difference, origins: Mapping[int, str]) -> None:
+        """Writes and forgets individuals; origins are what can make one, by number."""
         self._connection.executemany("DELETE FROM individuals WHERE number = ?", [(n,) for n in change.gone.tolist()])
         rows = [
-            (number, None if parent < 0 else parent, None if parent < 0 else _name(names, mutation), life, fitness)
+            (number, None if parent < 0 else parent, None if parent < 0 else origins[mutation], life, fitness)
             for number, parent, mutation, life, fitness in change.new.tolist()
         ]
         self._connection.executemany("INSERT OR REPLACE INTO individuals VALUES (?, ?, ?, ?, ?)", rows)
 
-    def lineage(self, names: tuple[str, ...]) -> NDArray[np.void]:
+    def lineage(self, origins: Mapping[int, str]) -> NDArray[np.void]:
         """The individuals that are kept."""
-        number = {name: n for n, name in enumerate(names)}
+        number = {name: n for n, name in origins.items()}
         return as_rows(
             (
                 row["number"],
@@ -327,10 +327,6 @@ class Store:
 
 def _fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, json.dumps(value)) for name, value in facts.items()]
-
-
-def _name(names: tuple[str, ...], mutation: int) -> str:
-    return names[mutation] if mutation < len(names) else "copy"
 
 
 # ---- making a run ----

@@ -69,6 +69,23 @@ class Cloud:
             self.generation,
         )
 
+    def with_part(self, part: Cloud) -> Cloud:
+        """The same, with what was learned of some numbers that are new here.
+
+        Args:
+            part: where samples of these came from; the units of all others are 0.
+        """
+        is_part, ratio = part.units > 0, part.spread / self.spread
+        return Cloud(
+            part.centre,
+            np.where(is_part, part.units, self.units),
+            np.where(is_part, ratio * ratio * part.variance, self.variance),
+            np.where(is_part, 0.0, self.path),
+            np.where(is_part, 0.0, self.drift),
+            self.spread,
+            self.generation,
+        )
+
     def places(self, draws: Floats) -> Floats:
         """Where samples are, given standard normal draws [sample, number]."""
         return self.centre + self.spread * np.sqrt(self.variance) * self.units * draws

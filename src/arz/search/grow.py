@@ -17,6 +17,10 @@ What happens in an episode can come *gently*: each racer is spared some of it, l
 of what it does not (`ease_rate`). So it is always asked for what it can nearly do. Nothing is spared where champions
 are chosen.
 
+A case that is not survived can get a *reflex* (`reflex_terms`): a child that acts as its parent does until a sense has
+fired, with terms that act from then on. Only their numbers are tuned, in that case alone, so that nothing else is
+forgotten; then it races its parent, and all numbers are tuned together.
+
 Who stays is decided by *cases* (which leg breaks, say): the best over all stays, then those that are best in some
 cases, drawn by epsilon-lexicase (La Cava et al. 2016).
 """
@@ -41,10 +45,14 @@ Places = NDArray[np.int64]
 
 EASY, SHORT, WHOLE = range(3)
 """The stages in which a racer learns: an easier problem, shorter episodes, the problem itself."""
+ALL = -1
+"""Not one case, but all."""
 RECENT = 0.2
 """How much the last generation counts in what happened of late."""
 WHOLES = 6
 """How many whole numbers a checkpoint has for a racer, before those by case."""
+RACE, ALONE, REFLEX = range(3)
+"""The phases of a round: structures race; the survivors are tuned alone; a reflex of the best is tuned alone."""
 LEAST_EASE = 0.01
 """Who is spared less than this is spared nothing."""
 LITTLE_EASE = 0.05
@@ -90,6 +98,17 @@ class GrowSettings(SharedSettings):
     """...and these join them in the next..."""
     alone: int = 0
     """...after so many generations in which the survivors are tuned alone."""
+    reflex_terms: int = 0
+    """If the best of a round does not survive some case, a reflex for it, of so many terms, joins the next; 0 for
+    none..."""
+    reflex_generations: int = 300
+    """...after so many generations in which its numbers alone are tuned, in that case alone, in short episodes..."""
+    reflex_spread: float = 1.5
+    """...with samples that change what it does by so much at first, and at most by twice as much: what keeps a robot on
+    its feet is far from what it does otherwise."""
+    fits_senses: bool = False
+    """Whether the sense that fires a reflex is fitted on recordings of the parent, in which it is known what happened
+    when; else it is drawn."""
     transplants: float = 0.2
     """The share of children that get a term of another survivor."""
     sample_spread: float = 0.1
@@ -130,6 +149,7 @@ class GrowSettings(SharedSettings):
         "survivors": 1,
         "population": 1,
         "resample_every": 0,
+        "reflex_generations": 1,
     }
     MOST: ClassVar[dict[str, tuple[int, str]]] = {
         **SharedSettings.MOST,
@@ -142,6 +162,8 @@ class GrowSettings(SharedSettings):
         "short_steps": (MOST, "no episode has more"),
         "patience": (MOST, "more take days"),
         "alone": (MOST, "more take days"),
+        "reflex_terms": (1000, "no memory has room for more"),
+        "reflex_generations": (MOST, "more take days"),
         "screen": (1000, "more take longer than to try some"),
         "most_episodes": (MOST, "more take days"),
         "doubling": (MOST, "no round has more rungs"),
@@ -160,6 +182,8 @@ class GrowSettings(SharedSettings):
             raise ValueError(f"transplants must lie in 0 to 1, not {self.transplants}")
         if not 0 <= self.parsimony <= 1:
             raise ValueError(f"parsimony must lie in 0 to 1, not {self.parsimony}")
+        if not self.least_spread <= self.reflex_spread < HUGE:
+            raise ValueError(f"reflex_spread must be at least least_spread, not {self.reflex_spread}")
         for name in ("survival", "first_survival", "short_survival", "survives_at"):
             if not abs(getattr(self, name)) < HUGE:
                 raise ValueError(f"{name} must be a number, not {getattr(self, name)}")
@@ -191,6 +215,10 @@ class Racer:
     """The number of the change that made the structure."""
     is_new: bool = True
     """Whether nobody of it was scored yet."""
+    case: int = ALL
+    """The case for which its reflex is tuned; and..."""
+    whole: Cloud | None = None
+    """...where samples of all its numbers come from, once it is."""
 
     @property
     def mean(self) -> Floats:
@@ -199,12 +227,13 @@ class Racer:
 
     def survive(self, lasted: Floats, survives_at: float, ease_rate: float) -> None:
         """Notes which episodes were survived; who survives is spared less, who does not is spared more."""
-        self.lasted = self.lasted + RECENT * (lasted - self.lasted)
+        counts = (self.case == ALL) | (np.arange(len(lasted)) == self.case)
+        self.lasted = np.where(counts, self.lasted + RECENT * (lasted - self.lasted), self.lasted)
         if ease_rate:
             less = self.eases * (1 - ease_rate)
             more = np.minimum(1.0, np.maximum(self.eases, LEAST_EASE) / (1 - ease_rate / 2))
             eases = np.where(self.lasted >= survives_at, less, more)
-            self.eases = np.where(eases < LEAST_EASE, 0.0, eases)
+            self.eases = np.where(counts, np.where(eases < LEAST_EASE, 0.0, eases), self.eases)
 
 
 @dataclass
@@ -218,8 +247,8 @@ class Race:
     rounds: int = 0
     age: int = 0
     """In generations."""
-    is_alone: bool = False
-    """Whether the survivors are tuned before children join them."""
+    phase: int = RACE
+    """Of the round."""
 
 
 @dataclass
@@ -248,7 +277,9 @@ class Grow(Evolution[G]):
         settings, count = self.settings, self.counters
         for island in self._begin_lives():
             self._begin_race(island)
-        places = np.array([place for place, racer in enumerate(self.racers) if racer is not None])
+        places = np.array(
+            [place for place, racer in enumerate(self.racers) if racer is not None and self._plays(place)]
+        )
         numbers = count.evaluations + np.arange(len(places) * settings.samples)
         draws, centres = [], []
         for k, racer in enumerate(self._racing(places)):
@@ -281,9 +312,15 @@ class Grow(Evolution[G]):
     def _length(self, race: Race) -> int:
         """Generations of the present rung."""
         settings = self.settings
-        if race.is_alone:
-            return settings.alone
+        if race.phase != RACE:
+            return settings.alone if race.phase == ALONE else settings.reflex_generations
         return settings.rung << min(race.rung // settings.doubling if settings.doubling else 0, 20)
+
+    def _plays(self, place: int) -> bool:
+        """Whether the racer in a place is tuned: while a reflex is, the others of its island rest."""
+        racer = self.racers[place]
+        phase = self.races[place // self.settings.population].phase
+        return racer is not None and (racer.case != ALL or phase != REFLEX)
 
     def _racing(self, places: Places) -> list[Racer]:
         found = [self.racers[place] for place in places.tolist()]
@@ -312,20 +349,21 @@ class Grow(Evolution[G]):
         """The worth of each by case, the objectives, and the share of episodes that lasted to the end by case."""
         settings = self.settings
         episodes = self._fitness_episodes(self._episode_set)
-        stages = np.repeat([racer.stage for racer in racers], settings.samples)
+        kinds = [(racer.stage, racer.case) for racer in racers]
+        which = np.repeat(np.arange(len(racers)), settings.samples)
         eases = np.repeat(np.stack([racer.eases for racer in racers]), settings.samples, axis=0)
         world = key(self.seed, "world", self._episode_set)
         worth, lasted = np.zeros(eases.shape), np.zeros(eases.shape)
         objectives = np.zeros((len(genomes), self.problem.objectives))
-        for stage, survival in enumerate((settings.first_survival, settings.short_survival, settings.survival)):
-            where = np.flatnonzero(stages == stage)
-            if not len(where):
-                continue
+        for stage, case in sorted(set(kinds)):
+            where = np.flatnonzero(np.array([kind == (stage, case) for kind in kinds])[which])
             chosen = genomes if len(where) == len(genomes) else genomes.take(where)
             steps = settings.short_steps if stage == SHORT else 0
             variety = settings.variety if stage == WHOLE else 0.0
+            survival = (settings.first_survival, settings.short_survival, settings.survival)[stage]
             conditions = Conditions(survival, stage == EASY, steps, variety, world)
-            tried = self.problem.try_cases(chosen, episodes, conditions, eases[where])
+            played = episodes if case == ALL else self.problem.only(episodes, case)
+            tried = self.problem.try_cases(chosen, played, conditions, eases[where])
             worth[where], objectives[where], lasted[where] = tried.worth, tried.objectives, tried.lasted
             self.counters.steps += int(tried.steps.sum())
         return worth, objectives, lasted
@@ -346,7 +384,8 @@ class Grow(Evolution[G]):
         value = np.add.reduce(worth, axis=1)
         order, half = 1 + np.argsort(-value[1:], kind="stable"), (settings.samples - 1) // 2
         worst = draws[order[: -half - 1 : -1]] if settings.leaves_worst else None
-        racer.cloud.move(draws[order[:half]], settings.least_spread, settings.most_spread, worst)
+        most = settings.most_spread if racer.case == ALL else max(settings.most_spread, 2 * settings.reflex_spread)
+        racer.cloud.move(draws[order[:half]], settings.least_spread, most, worst)
 
     def _go_on(self, racer: Racer, fitness: Floats, lasted: Floats) -> None:
         """A racer goes on to the next stage when it can do this one.
@@ -365,7 +404,7 @@ class Grow(Evolution[G]):
             share = np.add.reduce(lasted, axis=0) / settings.samples
             racer.survive(share, settings.survives_at, settings.ease_rate)
             is_late = 0 < settings.patience <= racer.age
-            if stage == SHORT and (is_late or self._survives(racer)):
+            if stage == SHORT and racer.case == ALL and (is_late or self._survives(racer)):
                 racer.stage = WHOLE
         if racer.stage != stage:
             racer.age, racer.worth, racer.counted = 0, np.zeros_like(racer.worth), 0
@@ -425,16 +464,65 @@ class Grow(Evolution[G]):
         settings, race = self.settings, self.races[island]
         first = island * settings.population
         places = np.array([first + k for k in range(settings.population) if self.racers[first + k] is not None])
+        if race.phase == REFLEX:
+            self._end_reflex(island, places)
+            return
         keep = max(min(settings.survivors, len(places)), (len(places) + 1) // 2)
         kept = self._best(island, places, keep)
         self._drop(sorted(set(places.tolist()) - set(kept.tolist())))
         for racer in self._racing(kept):
             racer.worth, racer.counted = np.zeros_like(racer.worth), 0
         race.rung, race.generation = race.rung + 1, 0
-        if len(kept) <= settings.survivors:
-            race.is_alone = settings.alone > 0 and not race.is_alone
-            if not race.is_alone:
-                self._begin_round(island, kept)
+        if len(kept) > settings.survivors:
+            return
+        race.phase = ALONE if settings.alone and race.phase == RACE else RACE
+        if race.phase == RACE and not self._begin_reflex(island, kept):
+            self._begin_round(island, kept)
+
+    # ---- reflexes ----
+
+    def _begin_reflex(self, island: int, kept: Places) -> bool:
+        """The best gets a reflex for a case that it does not survive, if there is one; whether it got it."""
+        settings, race, place = self.settings, self.races[island], int(kept[0])
+        parent, first = self.racers[place], island * settings.population
+        free = [first + k for k in range(settings.population) if self.racers[first + k] is None]
+        if not settings.reflex_terms or not free or parent is None or parent.stage == EASY:
+            return False
+        failed = np.flatnonzero((parent.lasted < settings.survives_at) | (parent.eases > LITTLE_EASE))
+        if not len(failed):
+            return False
+        self._learn(kept)
+        assert self.population is not None
+        drawn = key(self.seed, "reflex", self.structures)
+        case = int(failed[Stream(drawn).below(len(failed))])
+        eases = parent.eases if settings.fits_senses else None
+        genome = self.population.take(kept[:1])
+        found = self.problem.reflex(genome, case, drawn, settings.reflex_terms, eases)
+        self.structures += 1
+        if found is None:
+            return False
+        self.counters.steps += found.steps
+        here = np.array(free[:1])
+        self._put(here, found.genome, self.objectives[kept[:1]], self.numbers[kept[:1]])
+        racer = self._racer(free[0], self.problem.reflex_by, parent)
+        centre = racer.cloud.centre.copy()
+        racer.case, racer.whole = case, racer.cloud
+        racer.cloud = Cloud.around(centre, found.units, settings.reflex_spread)
+        racer.stage, racer.age = SHORT if settings.short_steps else WHOLE, 0
+        self.racers[free[0]] = racer
+        race.phase = REFLEX
+        return True
+
+    def _end_reflex(self, island: int, places: Places) -> None:
+        """All numbers of the reflex are free from now on; it joins its parent, and the next round begins."""
+        stage = max(racer.stage for racer in self._racing(places) if racer.case == ALL)
+        for racer in self._racing(places):
+            if racer.whole is not None:
+                racer.cloud, racer.stage = racer.whole.with_part(racer.cloud), stage
+            racer.case, racer.whole = ALL, None
+            racer.worth, racer.counted = np.zeros_like(racer.worth), 0
+        self.races[island].phase = RACE
+        self._begin_round(island, places)
 
     def _drop(self, places: list[int]) -> None:
         """Empties places: nobody lives there, and what they scored does not count any more."""
@@ -478,16 +566,13 @@ class Grow(Evolution[G]):
     def _begin_round(self, island: int, kept: Places) -> None:
         """Children of the survivors join the race."""
         settings, race = self.settings, self.races[island]
-        race.rounds, race.rung = race.rounds + 1, 0
+        race.rounds, race.rung, race.generation = race.rounds + 1, 0, 0
         first = island * settings.population
         free = [first + k for k in range(settings.population) if self.racers[first + k] is None][: settings.children]
         if not free:
             return
+        self._learn(kept)
         assert self.population is not None
-        # What was learned last is inherited too.
-        centres = np.stack([racer.cloud.centre for racer in self._racing(kept)])
-        current = self.problem.with_numbers(self.population.take(kept), centres)
-        self._put(kept, current, self.objectives[kept], self.numbers[kept])
         numbers = self.structures + np.arange(len(free))
         drawn = keys(self.seed, "structure", numbers)
         streams = [Stream(bits) for bits in keys(self.seed, "parents", numbers).tolist()]
@@ -505,6 +590,13 @@ class Grow(Evolution[G]):
             assert racer is not None
             self.racers[place] = self._racer(place, made_by, racer)
         self.structures += len(free)
+
+    def _learn(self, kept: Places) -> None:
+        """What survivors learned last is inherited too."""
+        assert self.population is not None
+        centres = np.stack([racer.cloud.centre for racer in self._racing(kept)])
+        current = self.problem.with_numbers(self.population.take(kept), centres)
+        self._put(kept, current, self.objectives[kept], self.numbers[kept])
 
     # ---- champions ----
 
@@ -530,6 +622,9 @@ class Grow(Evolution[G]):
         racing = [racer for racer in racing if racer.stage == stage]
         doing = ("easier task", "short episodes", f"round {rounds + 1}")[stage]
         parts = [f"structures {self.structures}", f"racing {len(racing)}", doing]
+        for racer in self.racers:
+            if racer is not None and racer.case != ALL:
+                parts.append(f"reflex for {self.problem.case_names[racer.case]} {racer.lasted[racer.case]:.0%}")
         known = [racer for racer in racing if racer.counted]
         told: list[str] = []
         if racing and stage == SHORT and self.settings.ease_rate:
@@ -567,7 +662,17 @@ class Grow(Evolution[G]):
             ]
             for place, racer in zip(places, racing, strict=True)
         ]
+        tuned = [(k, racer) for k, racer in enumerate(racing) if racer.whole is not None]
+        reflexes = (
+            {
+                "reflexes": np.array([[float(k), float(racer.case)] for k, racer in tuned]),
+                "wholes": np.concatenate([racer.whole.rows() for _, racer in tuned if racer.whole is not None]),
+            }
+            if tuned
+            else {}
+        )
         return {
+            **reflexes,
             "racers": np.array(facts, np.float64).reshape(len(places), WHOLES + 3 * len(self.problem.case_names)),
             "clouds": np.concatenate([racer.cloud.rows() for racer in racing]) if racing else np.zeros((0, 2)),
             "races": np.array([[*vars(race).values()] for race in self.races], float),
@@ -582,7 +687,8 @@ class Grow(Evolution[G]):
         """
         if self.population is None and not arrays:
             return
-        if arrays.keys() != {"racers", "clouds", "races", "structures"} or self.population is None:
+        rest = arrays.keys() - {"racers", "clouds", "races", "structures"}
+        if len(arrays) - len(rest) != 4 or rest not in (set(), {"reflexes", "wholes"}) or self.population is None:
             raise ValueError("the racers are missing")
         cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
         facts, clouds, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
@@ -597,7 +703,7 @@ class Grow(Evolution[G]):
         shares = facts[:, WHOLES + cases :]
         if not np.isfinite(facts).all() or np.any(facts[:, 5] > 1) or np.any((shares < 0) | (shares > 1)):
             raise ValueError("the racers are odd")
-        if np.any(races[:, 4] > 1):
+        if np.any(races[:, 4] > REFLEX):
             raise ValueError("the races are odd")
         places = facts[:, 0].astype(np.int64)
         if len(np.unique(places)) != len(places) or np.any(places >= slots) or np.any(facts[:, 1] > WHOLE):
@@ -611,8 +717,25 @@ class Grow(Evolution[G]):
             worth, eases, lasted = row[WHOLES:].reshape(3, cases).copy()
             cloud = Cloud.of_rows(clouds[6 * k : 6 * k + 6])
             self.racers[place] = Racer(cloud, worth, eases, lasted, stage, age, counted, made_by, bool(is_new))
-        self.races = [
-            Race(int(rung), int(generation), int(rounds), int(age), bool(is_alone))
-            for rung, generation, rounds, age, is_alone in races.tolist()
-        ]
+        self.races = [Race(*map(int, row)) for row in races.tolist()]
+        self._restore_reflexes(places, arrays)
         self.structures = int(structures[0, 0])
+
+    def _restore_reflexes(self, places: Places, arrays: dict[str, Floats]) -> None:
+        """Whose reflex is tuned, for which case, and where samples of all their numbers come from."""
+        facts, wholes = arrays.get("reflexes", np.zeros((0, 2))), arrays.get("wholes", np.zeros((0, 0)))
+        if facts.shape[1:] != (2,) or len(wholes) != 6 * len(facts):
+            raise ValueError("the reflexes have another size")
+        limits = np.array([len(places), len(self.problem.case_names)])
+        if not np.all((facts >= 0) & (facts < limits) & (facts % 1 == 0)):
+            raise ValueError("the reflexes are odd")
+        for k, (row, case) in enumerate(facts.astype(np.int64).tolist()):
+            racer, whole = self.racers[int(places[row])], Cloud.of_rows(wholes[6 * k : 6 * k + 6])
+            if racer is None or racer.case != ALL or len(whole.centre) != len(racer.cloud.centre):
+                raise ValueError("the reflexes are odd")
+            racer.case, racer.whole = case, whole
+        size = self.settings.population
+        for island, race in enumerate(self.races):
+            here = [racer for racer in self.racers[island * size : (island + 1) * size] if racer is not None]
+            if (race.phase == REFLEX) != any(racer.case != ALL for racer in here):
+                raise ValueError("the reflexes are odd")

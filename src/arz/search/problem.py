@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,17 @@ class Conditions:
     """...and the key of what it is like."""
 
 
+@dataclass(frozen=True)
+class Reflex(Generic[G]):
+    """A genome that acts as its parent does until something has happened, and the numbers that matter from then on."""
+
+    genome: G
+    units: NDArray[np.float64]
+    """As `TunableProblem.units`, of these numbers; 0 for all others."""
+    steps: int
+    """How many it took to make it."""
+
+
 class GrowingProblem(TunableProblem[G], Protocol):
     """One whose structures grow by terms, and which knows its cases."""
 
@@ -160,6 +171,29 @@ class GrowingProblem(TunableProblem[G], Protocol):
         self, genomes: G, first: NDArray[np.int64], second: NDArray[np.int64], keys: Keys, /
     ) -> tuple[G, NDArray[np.bool_]]:
         """For each pair and key, the first with a term of the second, and whether there was one, and room."""
+        ...
+
+    @property
+    def reflex_by(self) -> int:
+        """The number that marks children with a reflex."""
+        ...
+
+    def reflex(
+        self, genome: G, case: int, key: int, terms: int, eases: NDArray[np.float64] | None, /
+    ) -> Reflex[G] | None:
+        """One genome with a reflex for a case, of so many terms; None if there is no room, or nothing tells the case.
+
+        Args:
+            genome: which.
+            case: a position among the names.
+            key: names what is drawn.
+            terms: how many.
+            eases: as in `try_cases`, of recordings on which it is fitted when the reflex acts; None to draw that.
+        """
+        ...
+
+    def only(self, episodes: Keys, case: int, /) -> Keys:
+        """As many episodes of one case, made from these."""
         ...
 
     def lengths(self, genomes: G, /) -> NDArray[np.int64]:

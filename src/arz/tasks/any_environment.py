@@ -252,6 +252,16 @@ class AnyEnvironment:
         """All are alike."""
         return np.zeros(len(episodes), np.int64)
 
+    def happens(self, episodes: Keys) -> NDArray[np.int64]:
+        """There is no such step.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            "fits_senses must be false for environments of Gymnasium: what changes there is not a case among others"
+        )
+
     def easier(self) -> AnyEnvironment:
         """Nothing changes."""
         return replace(self, change="")

@@ -196,6 +196,16 @@ class Cartpole(ByFields):
         """The case of each episode."""
         return (episodes & np.uint64(len(self.case_names) - 1)).astype(np.int64)
 
+    def happens(self, episodes: Keys) -> NDArray[np.int64]:
+        """There is no such step.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            "fits_senses must be false for cartpole: parameters change there at several times, or all the time"
+        )
+
     def easier(self) -> Cartpole:
         """Nothing changes."""
         return replace(self, change="none", parameters=())

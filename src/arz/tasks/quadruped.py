@@ -302,6 +302,11 @@ class Quadruped(ByFields):
             return np.zeros(len(episodes), np.int64)
         return self.breaks(episodes)[:, 0].astype(np.int64)
 
+    def happens(self, episodes: Keys) -> NDArray[np.int64]:
+        """When the leg breaks; after the end if none does."""
+        leg, step = self.breaks(episodes).astype(np.int64).T
+        return np.where(leg < 0, self.steps, step)
+
     def easier(self) -> Quadruped:
         """No leg breaks, so that all episodes are the same; and they are shorter."""
         return replace(self, leg="none", break_step=RANDOM, break_before=0, steps=min(self.steps, EASY_STEPS))

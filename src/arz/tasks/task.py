@@ -123,6 +123,14 @@ class Task(Protocol):
         """The case of each episode: a position among the names."""
         ...
 
+    def happens(self, episodes: Keys) -> NDArray[np.int64]:
+        """The step before which that happens in each episode which its case is about.
+
+        Raises:
+            ValueError: there is no such step.
+        """
+        ...
+
     def easier(self) -> Self:
         """The task for beginners."""
         ...
