@@ -221,8 +221,8 @@ class Growth {
 
   // ---- reflexes ----
 
-  // A sense that fires, and a latch that remembers it and is returned; -1 where there is no room. While another latch
-  // is open it stays as it is: whoever fires first acts.
+  // A sense that fires, and a latch that remembers it and is returned; -1 where there is no room. While a latch that
+  // was there before is open it stays as it is.
   int latch(Reflex& reflex) {
     reflex = {constant(kVector), constant(kScalar), state(kScalar)};
     const int fired = temporary(kScalar);
@@ -290,11 +290,13 @@ class Growth {
     std::vector<int> found;
     for (std::size_t n = 0; n < lines.size(); ++n) {
       if (lines[n].op != op_number(Op::scalar_maximum) || lines[n].args[0] != lines[n].args[1]) continue;
-      std::size_t before = n;
-      while (before > 0 && !writes(lines[before - 1], kScalar, lines[n].args[2])) --before;
-      const std::uint16_t made_by = before > 0 ? lines[before - 1].op : op_number(Op::scalar_maximum);
-      if (made_by == op_number(Op::scalar_heaviside) || made_by == op_number(Op::scalar_subtract))
-        found.push_back(lines[n].args[0]);
+      const int fired = lines[n].args[2];
+      for (std::size_t before = n; before-- > 0;) {
+        const Instruction& x = lines[before];
+        if (!writes(x, kScalar, fired)) continue;
+        if (x.op == op_number(Op::scalar_heaviside)) found.push_back(lines[n].args[0]);
+        if (x.op != op_number(Op::scalar_subtract) || x.args[1] != fired) break;
+      }
     }
     return found;
   }

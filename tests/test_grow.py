@@ -61,12 +61,12 @@ class Steps:
         one, other = genomes.take(first), genomes.take(second)
         return Rows(np.maximum(one.shapes, other.shapes), one.values), other.shapes > one.shapes
 
-    def reflex(self, genome: Rows, case: int, key: int, terms: int, eases: Floats | None) -> Reflex[Rows] | None:
+    def reflex(self, genome: Rows, case: int, key: int, terms: int, eases: Floats | None) -> Reflex[Rows]:
         """One that can use so many numbers more."""
         self.reflexes.append((case, terms, None if eases is None else eases.tolist()))
         shapes = np.minimum(SIZE, genome.shapes + terms)
         is_new = (np.arange(SIZE) >= genome.shapes[0]) & (np.arange(SIZE) < shapes[0])
-        return Reflex(Rows(shapes, genome.values), np.where(is_new, 0.5, 0.0), 1000) if self.has_room else None
+        return Reflex(Rows(shapes, genome.values) if self.has_room else None, np.where(is_new, 0.5, 0.0), 1000)
 
     def only(self, episodes: Keys, case: int) -> Keys:
         return episodes % np.uint64(1000) + np.uint64(1000 * (case + 1))
@@ -415,7 +415,7 @@ def test_a_case_that_is_not_survived_gets_a_reflex_which_is_tuned_alone(fits: bo
     racer, place, parent = until_reflex(made)
     assert problem.reflexes == [(1, 3, [0.0, 0.0] if fits else None)]
     assert racer.made_by == REFLEXED
-    assert racer.whole is not None
+    assert racer.later is not None
     assert "reflex for right" in made.standing()
     begun, rests, tried = racer.cloud.centre.copy(), made.numbers[parent], made.counters.evaluations
     asked = len(problem.asked)
@@ -430,7 +430,7 @@ def test_a_case_that_is_not_survived_gets_a_reflex_which_is_tuned_alone(fits: bo
     learned = racer.cloud
     advance(made, 1)
     assert racer.case == ALL
-    assert racer.whole is None
+    assert racer.later is None
     assert racing(made) == 3  # parent, reflex and a child
     assert np.array_equal(racer.cloud.centre, learned.centre)
     assert np.sum(racer.cloud.units > 0) > np.sum(learned.units > 0)
@@ -529,19 +529,32 @@ def test_odd_reflexes_are_refused() -> None:
         ("reflexes", (0, 1), 2.0),
         ("reflexes", (0, 1), -1.0),
         ("reflexes", (0, 1), np.nan),
-        ("wholes", (0, 0), np.nan),
+        ("later", (0, 0), np.nan),
         ("races", (0, 4), 0.0),
         ("races", (0, 4), 3.0),
     ):
         with pytest.raises(ValueError, match=r"odd"):
             made.restore_extras(spoilt(extras, name, place, value))
     with pytest.raises(ValueError, match="another size"):
-        made.restore_extras({**extras, "wholes": extras["wholes"][:5]})
+        made.restore_extras({**extras, "later": extras["later"][:5]})
     with pytest.raises(ValueError, match="odd"):
-        made.restore_extras({**extras, "wholes": extras["wholes"][:, :2]})
+        made.restore_extras({**extras, "later": extras["later"][:, :2]})
     with pytest.raises(ValueError, match="missing"):
-        made.restore_extras({name: array for name, array in extras.items() if name != "wholes"})
+        made.restore_extras({name: array for name, array in extras.items() if name != "later"})
+    everyone = {**extras, "reflexes": np.array([[0.0, 0.0], [1.0, 0.0]]), "later": np.tile(extras["later"], (2, 1))}
+    with pytest.raises(ValueError, match="odd"):  # nobody is at rest
+        made.restore_extras(everyone)
     made.restore_extras(extras)
+
+
+def test_a_life_can_end_while_a_reflex_is_tuned() -> None:
+    made = growing(problem=Steps(lasting=(1.0, 0.2)), **REFLEXES)
+    until_reflex(made)
+    made._end_life(0)
+    made._end_lives()
+    made.restore_extras(made.extras())
+    advance(made, 3)
+    assert made.races[0].phase != REFLEX
 
 
 @pytest.mark.parametrize(
@@ -550,8 +563,9 @@ def test_odd_reflexes_are_refused() -> None:
         ({"reflex_generations": 0}, "reflex_generations must be a whole number of at least 1"),
         ({"reflex_terms": 1001}, "reflex_terms must be at most 1000"),
         ({"fits_senses": 1}, "fits_senses must be true or false"),
-        ({"reflex_spread": 0.01}, "reflex_spread must be at least least_spread, not 0.01"),
-        ({"reflex_spread": float("nan")}, "reflex_spread must be at least least_spread, not nan"),
+        ({"reflex_terms": 1, "population": 2, "children": 0}, "survivors must be below the population of 2"),
+        ({"reflex_spread": 0.01}, "reflex_spread must lie in least_spread to 1000.0, not 0.01"),
+        ({"reflex_spread": float("nan")}, "reflex_spread must lie in least_spread to 1000.0, not nan"),
         ({"samples": 4}, "samples must be a whole number of at least 5"),
         ({"children": 63}, "survivors and children must be at most the population of 64 together, not 2 \\+ 63"),
         ({"most_episodes": 15}, "most_episodes must be 0, or at least the 16 episodes, not 15"),

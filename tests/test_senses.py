@@ -41,11 +41,18 @@ def test_a_sense_fires_soon_after_and_hardly_ever_before() -> None:
 
 def test_what_cannot_be_told_gets_no_sense() -> None:
     seen, happened = recordings(1, shift=0.0)
-    assert fitted(seen, happened) is None or fitted(seen[:, :60], happened[:, :60]) is None
+    assert fitted(seen, happened) is None
+    assert fitted(seen[:, :60], happened[:, :60]) is None
     assert fitted(seen, np.zeros_like(happened)) is None
     assert fitted(seen, np.ones_like(happened)) is None
     nothing, _ = recordings(1, shift=4.0, length=0)
     assert fitted(nothing, happened) is None
+
+
+def test_observations_beyond_all_bounds_are_unknown() -> None:
+    seen, happened = recordings(1, shift=4.0)
+    seen[0, 100], seen[1, 110, 2], seen[2, 110, 3] = np.inf, -1e308, 1e200
+    assert fitted(seen, happened) is not None
 
 
 @pytest.mark.parametrize("loud", [1e-8, 1e8])

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 import arz
 from arz.cli import main
 from arz.evaluate import fresh_episodes, record
+from arz.interpreter import execute_batch
 from arz.program import Batch, Memory
 from arz.runs.config import Config
 from arz.runs.database import RunError
@@ -305,3 +307,27 @@ def test_a_run_without_a_start_resumes(tmp_path: Path) -> None:
     one, other = content(tmp_path / "whole"), content(tmp_path / "parts")
     assert one["individuals"] == other["individuals"]
     assert one["checkpoint"] == other["checkpoint"]
+
+
+def test_a_start_keeps_its_memory_or_gets_that_of_the_configuration(tmp_path: Path) -> None:
+    start = random_programs(Memory(observations=37, actions=12, scalars=5, vectors=6), keys(1, "p", range(1)))[0]
+    memory = replace(start.memory, scalars=9, vectors=6, indices=20)
+    wider = start.with_memory(memory)
+    assert wider.memory == memory
+    shown = np.random.default_rng(1).normal(size=(5, 2, 37))
+    lanes = np.zeros(2, np.uint64)
+    one, other = (execute_batch(Batch.pack([program]), shown, keys=lanes) for program in (start, wider))
+    assert np.array_equal(one, other, equal_nan=True)
+    for wrong in (replace(memory, scalars=4), replace(memory, observations=4), replace(memory, stateful=False)):
+        with pytest.raises(ValueError, match="does not fit into"):
+            start.with_memory(wrong)
+    for widens, vectors in ((False, 6), (True, 20)):
+        config = small(scalars=2, vectors=20, widens=widens, tuned=())
+        with arz.evolve(config, start=start, folder=tmp_path / str(widens), threads=1) as run:
+            assert (run.config.registers.scalars, run.config.registers.vectors) == (5, vectors)
+
+
+def test_reflexes_need_a_memory_that_lasts() -> None:
+    start = random_programs(Memory(observations=37, actions=12, stateful=False), keys(1, "p", range(1)))[0]
+    with pytest.raises(ValueError, match="reflex_terms must be 0 for programs that are stateless"):
+        arz.evolve(arz.preset("quadruped-reflexes"), start=start)

@@ -227,15 +227,15 @@ class Program(ByFields):
         """The same in a memory that has as many registers of each kind, or more.
 
         Raises:
-            ValueError: it has fewer, or another observation or action.
+            ValueError: that has fewer registers, or another observation or action.
         """
-        image = np.zeros(memory.image_size)
-        for kind in "svm":
-            for number in range(min(self.memory.count(kind), memory.count(kind))):
-                image[memory.image_slice(kind, number)] = self.image[self.memory.image_slice(kind, number)]
         same = replace(self.memory, **{name: getattr(memory, name) for name in REGISTERS}) == memory
         if not same or any(getattr(memory, name) < getattr(self.memory, name) for name in REGISTERS):
             raise ValueError(f"a program with {self.memory} does not fit into {memory}")
+        image = np.zeros(memory.image_size)
+        for kind in "svm":
+            for number in range(self.memory.count(kind)):
+                image[memory.image_slice(kind, number)] = self.image[self.memory.image_slice(kind, number)]
         return Program(memory, self.functions, image)
 
     @classmethod

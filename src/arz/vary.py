@@ -241,8 +241,8 @@ def grow_reflexes(
 ) -> tuple[Batch, NDArray[np.int32]]:
     """One child of each parent, with a reflex: terms for the action that are zero until a sense has fired.
 
-    The sense is a vector w and a scalar t: it fires when dot(w, observation) + t is above 0, unless another reflex has
-    begun to act; a latch remembers it.
+    The sense is a vector w and a scalar t: it fires when dot(w, observation) + t is above 0, unless a reflex that
+    was there before has begun to act; a latch remembers it.
 
     Returns:
         The children, and the numbers of w, t and the latch in each [child, 3]; -1 where there was no room, and the

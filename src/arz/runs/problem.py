@@ -280,20 +280,20 @@ class ProgramProblem:
         return REFLEX
 
     def reflex(
-        self, genome: Batch, case: int, key: int, terms: int, eases: NDArray[np.float64] | None
-    ) -> Reflex[Batch] | None:
+        self, genome: Batch, case: int, name: int, terms: int, eases: NDArray[np.float64] | None
+    ) -> Reflex[Batch]:
         """The program with a reflex for a case; its sense is fitted on recordings, or drawn."""
-        drawn = np.array([key], np.uint64)
+        drawn = np.array([name], np.uint64)
         parent = np.zeros(1, np.int64)
         child, registers = grow_reflexes(genome, parent, drawn, terms, self.variation, threads=self.threads)
         sense, threshold, latch = registers[0].tolist()
+        none, steps = np.zeros(self.memory.image_size), 0
         if latch < 0:
-            return None
+            return Reflex(None, none, steps)
         is_new = self._is_read(child) & ~self._is_read(genome)
         is_new[self.memory.image_slice("s", latch)] = False
-        steps = 0
         if eases is not None:
-            episodes = self.task.spread(streams.keys(key, "episodes for a sense", np.arange(SENSED)))
+            episodes = self.task.spread(streams.keys(name, "episodes for a sense", np.arange(SENSED)))
             task = self.task.eased(eases.tolist())
             columns = list(record(genome[0], task, episodes).values())[: self.memory.observations]
             seen = np.stack(columns, axis=2)
@@ -301,7 +301,7 @@ class ProgramProblem:
             is_case = (task.cases(episodes) == case)[:, None]
             found = fitted(seen, is_case & (np.arange(seen.shape[1]) >= task.happens(episodes)[:, None]))
             if found is None:
-                return None
+                return Reflex(None, none, steps)
             numbers = self.numbers(child)
             places = self.memory.image_slice("v", sense), self.memory.image_slice("s", threshold)
             numbers[0, places[0]], numbers[0, places[1]] = 0.0, found[1]
@@ -309,7 +309,8 @@ class ProgramProblem:
             child = self.with_numbers(child, numbers)
             for place in places:
                 is_new[place] = False
-        return Reflex(child, self._units(child, is_new), steps)
+        units = self._units(child, is_new)
+        return Reflex(child if units.any() else None, units, steps)
 
     def only(self, episodes: Keys, case: int) -> Keys:
         """From evenly spread episodes of all cases, as often as it takes."""

@@ -1,7 +1,7 @@
 """Fits a sense: which weights of the observation tell best that something has happened, and from where on.
 
-By a smooth hinge, minimised by Newton's method: the loss of a margin m is sqrt(1 + m^2) - m. All arithmetic is
-elementwise or exactly rounded, so that the result is the same on every machine.
+By a smooth hinge, minimised by Newton's method: the loss of a margin m is sqrt(1 + m^2) - m. Sums are made in one
+order, row by row, so that the result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ EARLY = slice(3, 40)
 EVERY = 3
 """...and every so many steps in which it has not."""
 ROUNDS = 20
+HUGE = 1e100
+"""Observations beyond this count as unknown."""
 STIFFNESS = 1e-4
 """What large weights cost."""
 LEAST_CHANGE = 1e-9
@@ -27,7 +29,7 @@ others; in between, the threshold is nearer to these."""
 
 
 def fitted(seen: Floats, has_happened: Flags) -> tuple[Floats, float] | None:
-    """Weights w and a number t, so that dot(w, observation) + t is above 0 soon after it happened, and never before.
+    """Weights w and a number t, so that dot(w, observation) + t > 0 soon after it happened, and hardly ever before.
 
     Args:
         seen: observations [episode, step, entry], NaN after the end of an episode.
@@ -36,7 +38,7 @@ def fitted(seen: Floats, has_happened: Flags) -> tuple[Floats, float] | None:
     Returns:
         w and t; None if no episode shows it, or none but those that do are known, or they cannot be told apart.
     """
-    is_known = np.asarray(~np.isnan(seen).any(axis=2))
+    is_known = np.asarray((np.abs(seen) < HUGE).all(axis=2))
     since = np.cumsum(has_happened, axis=1) - 1
     is_after = is_known & has_happened
     lasted = np.add.reduce(is_known, axis=1, keepdims=True)
@@ -56,7 +58,7 @@ def fitted(seen: Floats, has_happened: Flags) -> tuple[Floats, float] | None:
     columns = np.concatenate([(rows - middle) * scale, np.ones((len(rows), 1))], axis=1) * signs[:, None]
     weights = _least_hinge(columns, share)[:-1] * scale
 
-    told = np.add.reduce(np.where(is_known[..., None], seen, 0.0) * weights, axis=2)
+    told = _products(np.where(is_known[..., None], seen, 0.0), weights)
     alarms, shown = (
         np.sort(np.where(where, told, -np.inf).max(axis=1)[where.any(axis=1)]) for where in (is_before, is_after)
     )
@@ -74,13 +76,21 @@ def _least_hinge(columns: Floats, share: Floats) -> Floats:
     costs = np.where(np.arange(count) < count - 1, STIFFNESS, 1e-9)
     numbers = np.zeros(count)
     for _ in range(ROUNDS):
-        margins = np.add.reduce(columns * numbers, axis=1)
+        margins = _products(columns, numbers)
         roots = np.sqrt(1 + margins * margins)
         slope = np.add.reduce(columns * (share * (margins / roots - 1))[:, None], axis=0) + costs * numbers
         bends = share / (roots * roots * roots)
         matrix = np.stack([np.add.reduce(columns * (bends * columns[:, k])[:, None], axis=0) for k in range(count)])
         numbers = numbers - _solved(matrix + np.diag(costs), slope)
     return numbers
+
+
+def _products(rows: Floats, numbers: Floats) -> Floats:
+    """The dot product of the last axis with so many numbers, summed in their order."""
+    total = np.zeros(rows.shape[:-1])
+    for place, number in enumerate(numbers.tolist()):
+        total = total + rows[..., place] * number
+    return total
 
 
 def _solved(matrix: Floats, right: Floats) -> Floats:

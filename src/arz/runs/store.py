@@ -280,7 +280,13 @@ class Store:
         """Writes and forgets individuals; origins are what can make one, by number."""
         self._connection.executemany("DELETE FROM individuals WHERE number = ?", [(n,) for n in change.gone.tolist()])
         rows = [
-            (number, None if parent < 0 else parent, None if parent < 0 else origins[mutation], life, fitness)
+            (
+                number,
+                None if parent < 0 else parent,
+                None if parent < 0 else origins.get(mutation, "copy"),
+                life,
+                fitness,
+            )
             for number, parent, mutation, life, fitness in change.new.tolist()
         ]
         self._connection.executemany("INSERT OR REPLACE INTO individuals VALUES (?, ?, ?, ?, ?)", rows)

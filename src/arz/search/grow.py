@@ -55,6 +55,8 @@ RACE, ALONE, REFLEX = range(3)
 """The phases of a round: structures race; the survivors are tuned alone; a reflex of the best is tuned alone."""
 LEAST_EASE = 0.01
 """Who is spared less than this is spared nothing."""
+WIDEST = 1000.0
+"""Samples that change what a program does by more are out of all bounds."""
 LITTLE_EASE = 0.05
 """Who survives all cases, and is spared no more than this in any, goes on to whole episodes."""
 
@@ -104,8 +106,8 @@ class GrowSettings(SharedSettings):
     reflex_generations: int = 300
     """...after so many generations in which its numbers alone are tuned, in that case alone, in short episodes..."""
     reflex_spread: float = 1.5
-    """...with samples that change what it does by so much at first, and at most by twice as much: what keeps a robot on
-    its feet is far from what it does otherwise."""
+    """...with samples that change what it does by so much at first, and at most by twice as much, if that is more than
+    most_spread: what keeps a robot on its feet is far from what it does otherwise."""
     fits_senses: bool = False
     """Whether the sense that fires a reflex is fitted on recordings of the parent, in which it is known what happened
     when; else it is drawn."""
@@ -182,8 +184,10 @@ class GrowSettings(SharedSettings):
             raise ValueError(f"transplants must lie in 0 to 1, not {self.transplants}")
         if not 0 <= self.parsimony <= 1:
             raise ValueError(f"parsimony must lie in 0 to 1, not {self.parsimony}")
-        if not self.least_spread <= self.reflex_spread < HUGE:
-            raise ValueError(f"reflex_spread must be at least least_spread, not {self.reflex_spread}")
+        if not self.least_spread <= self.reflex_spread <= WIDEST:
+            raise ValueError(f"reflex_spread must lie in least_spread to {WIDEST}, not {self.reflex_spread}")
+        if self.reflex_terms and self.survivors == self.population:
+            raise ValueError(f"reflexes need a place: survivors must be below the population of {self.population}")
         for name in ("survival", "first_survival", "short_survival", "survives_at"):
             if not abs(getattr(self, name)) < HUGE:
                 raise ValueError(f"{name} must be a number, not {getattr(self, name)}")
@@ -217,7 +221,7 @@ class Racer:
     """Whether nobody of it was scored yet."""
     case: int = ALL
     """The case for which its reflex is tuned; and..."""
-    whole: Cloud | None = None
+    later: Cloud | None = None
     """...where samples of all its numbers come from, once it is."""
 
     @property
@@ -499,14 +503,14 @@ class Grow(Evolution[G]):
         genome = self.population.take(kept[:1])
         found = self.problem.reflex(genome, case, drawn, settings.reflex_terms, eases)
         self.structures += 1
-        if found is None:
-            return False
         self.counters.steps += found.steps
+        if found.genome is None:
+            return False
         here = np.array(free[:1])
         self._put(here, found.genome, self.objectives[kept[:1]], self.numbers[kept[:1]])
         racer = self._racer(free[0], self.problem.reflex_by, parent)
         centre = racer.cloud.centre.copy()
-        racer.case, racer.whole = case, racer.cloud
+        racer.case, racer.later = case, racer.cloud
         racer.cloud = Cloud.around(centre, found.units, settings.reflex_spread)
         racer.stage, racer.age = SHORT if settings.short_steps else WHOLE, 0
         self.racers[free[0]] = racer
@@ -515,11 +519,11 @@ class Grow(Evolution[G]):
 
     def _end_reflex(self, island: int, places: Places) -> None:
         """All numbers of the reflex are free from now on; it joins its parent, and the next round begins."""
-        stage = max(racer.stage for racer in self._racing(places) if racer.case == ALL)
+        stage, age = max((racer.stage, racer.age) for racer in self._racing(places) if racer.case == ALL)
         for racer in self._racing(places):
-            if racer.whole is not None:
-                racer.cloud, racer.stage = racer.whole.with_part(racer.cloud), stage
-            racer.case, racer.whole = ALL, None
+            if racer.later is not None:
+                racer.cloud, racer.stage, racer.age = racer.later.with_part(racer.cloud), stage, age
+            racer.case, racer.later = ALL, None
             racer.worth, racer.counted = np.zeros_like(racer.worth), 0
         self.races[island].phase = RACE
         self._begin_round(island, places)
@@ -646,6 +650,7 @@ class Grow(Evolution[G]):
         for island, life in enumerate(self.lives):
             if not life.is_begun:
                 self._drop(list(range(island * size, (island + 1) * size)))
+                self.races[island] = Race()
 
     # ---- checkpoints ----
 
@@ -662,11 +667,11 @@ class Grow(Evolution[G]):
             ]
             for place, racer in zip(places, racing, strict=True)
         ]
-        tuned = [(k, racer) for k, racer in enumerate(racing) if racer.whole is not None]
+        tuned = [(k, racer) for k, racer in enumerate(racing) if racer.later is not None]
         reflexes = (
             {
                 "reflexes": np.array([[float(k), float(racer.case)] for k, racer in tuned]),
-                "wholes": np.concatenate([racer.whole.rows() for _, racer in tuned if racer.whole is not None]),
+                "later": np.concatenate([racer.later.rows() for _, racer in tuned if racer.later is not None]),
             }
             if tuned
             else {}
@@ -688,7 +693,7 @@ class Grow(Evolution[G]):
         if self.population is None and not arrays:
             return
         rest = arrays.keys() - {"racers", "clouds", "races", "structures"}
-        if len(arrays) - len(rest) != 4 or rest not in (set(), {"reflexes", "wholes"}) or self.population is None:
+        if len(arrays) - len(rest) != 4 or rest not in (set(), {"reflexes", "later"}) or self.population is None:
             raise ValueError("the racers are missing")
         cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
         facts, clouds, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
@@ -723,19 +728,20 @@ class Grow(Evolution[G]):
 
     def _restore_reflexes(self, places: Places, arrays: dict[str, Floats]) -> None:
         """Whose reflex is tuned, for which case, and where samples of all their numbers come from."""
-        facts, wholes = arrays.get("reflexes", np.zeros((0, 2))), arrays.get("wholes", np.zeros((0, 0)))
-        if facts.shape[1:] != (2,) or len(wholes) != 6 * len(facts):
+        facts, clouds = arrays.get("reflexes", np.zeros((0, 2))), arrays.get("later", np.zeros((0, 0)))
+        if facts.shape[1:] != (2,) or len(clouds) != 6 * len(facts):
             raise ValueError("the reflexes have another size")
         limits = np.array([len(places), len(self.problem.case_names)])
         if not np.all((facts >= 0) & (facts < limits) & (facts % 1 == 0)):
             raise ValueError("the reflexes are odd")
         for k, (row, case) in enumerate(facts.astype(np.int64).tolist()):
-            racer, whole = self.racers[int(places[row])], Cloud.of_rows(wholes[6 * k : 6 * k + 6])
-            if racer is None or racer.case != ALL or len(whole.centre) != len(racer.cloud.centre):
+            racer, later = self.racers[int(places[row])], Cloud.of_rows(clouds[6 * k : 6 * k + 6])
+            if racer is None or racer.case != ALL or len(later.centre) != len(racer.cloud.centre):
                 raise ValueError("the reflexes are odd")
-            racer.case, racer.whole = case, whole
+            racer.case, racer.later = case, later
         size = self.settings.population
         for island, race in enumerate(self.races):
             here = [racer for racer in self.racers[island * size : (island + 1) * size] if racer is not None]
-            if (race.phase == REFLEX) != any(racer.case != ALL for racer in here):
+            is_at_rest = {racer.case == ALL for racer in here}
+            if is_at_rest != {True, False} if race.phase == REFLEX else False in is_at_rest:
                 raise ValueError("the reflexes are odd")

@@ -135,7 +135,8 @@ class Conditions:
 class Reflex(Generic[G]):
     """A genome that acts as its parent does until something has happened, and the numbers that matter from then on."""
 
-    genome: G
+    genome: G | None
+    """None if there is no room, or nothing tells the case."""
     units: NDArray[np.float64]
     """As `TunableProblem.units`, of these numbers; 0 for all others."""
     steps: int
@@ -178,10 +179,8 @@ class GrowingProblem(TunableProblem[G], Protocol):
         """The number that marks children with a reflex."""
         ...
 
-    def reflex(
-        self, genome: G, case: int, key: int, terms: int, eases: NDArray[np.float64] | None, /
-    ) -> Reflex[G] | None:
-        """One genome with a reflex for a case, of so many terms; None if there is no room, or nothing tells the case.
+    def reflex(self, genome: G, case: int, key: int, terms: int, eases: NDArray[np.float64] | None, /) -> Reflex[G]:
+        """One genome with a reflex for a case, of so many terms.
 
         Args:
             genome: which.
