@@ -149,6 +149,30 @@ def test_while_one_reflex_acts_others_do_not_begin() -> None:
     assert (one != other).any(axis=(1, 2, 3)).all()
 
 
+def test_a_running_maximum_is_no_latch() -> None:
+    """What is always open would keep a reflex closed for ever."""
+    text = """memory(observations=4, actions=1, scalars=20, vectors=20, matrices=0, indices=0, stateful=True)
+
+def StartEpisode():
+    s5 = 1.0
+    s9 = 3.0
+
+def GetAction(obs, action):
+    s8 = s9 - s6
+    s5 = maximum(s5, s8)
+    action = s5 + s10
+    return action
+"""
+    parent = Batch.pack([Program.parse(text)])
+    children, registers = grow_reflexes(parent, [0] * 10, keys(3, "c", range(10)), 2, only("grow_term"))
+    shown = np.zeros((4, 1, 4))
+    made = zip(children.unpack(), registers.tolist(), strict=True)
+    acting = Batch.pack([with_sense(child, numbers, 0.5) for child, numbers in made])
+    lanes = np.zeros(1, np.uint64)
+    usual, found = (execute_batch(batch, shown, keys=lanes) for batch in (parent, acting))
+    assert (found != usual).any(axis=(1, 2, 3)).all()
+
+
 def test_without_room_for_a_reflex_a_child_is_its_parent() -> None:
     full = grown_chain(CARTPOLE, 10, seed=9, rounds=40)
     children, registers = grow_reflexes(full, range(10), keys(9, "c", range(10)), 8, only("grow_term"))

@@ -217,9 +217,7 @@ class Config:
             _ = self.task.eased([float(self.search.ease_rate > 0)] * len(self.task.case_names))
             _ = self.task.varied(0, self.search.variety)
             if self.search.reflex_terms and not self.memory.stateful:
-                raise ValueError(
-                    "reflex_terms must be 0 for programs that are stateless: reflexes remember"
-                )
+                raise ValueError("reflex_terms must be 0 for programs that are stateless: reflexes remember")
             if self.search.fits_senses:
                 _ = self.task.happens(np.zeros(0, np.uint64))
 
