@@ -487,24 +487,17 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
         "screen": 2,
         "most_episodes": 40,
     }
-    whole, first, second = (growing(islands=2, **stages) for _ in range(3))
-    advance(whole, 24)
-    advance(first, until)
-    second.counters, second.lives = first.counters, first.lives
-    second.population, second.objectives, second.numbers = first.population, first.objectives, first.numbers
-    second.champion = first.champion
-    second.restore_extras(first.extras())
-    advance(second, 24 - until)
-    assert whole.population is not None
-    assert second.population is not None
-    assert np.array_equal(whole.population.values, second.population.values)
-    assert [rows.tolist() for rows in whole.extras().values()] == [rows.tolist() for rows in second.extras().values()]
-    assert whole.counters == second.counters
+    check_it_goes_on([growing(islands=2, **stages) for _ in range(3)], until)
 
 
 @pytest.mark.parametrize("until", [3, 7, 9, 10, 14, 15])
 def test_a_reflex_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
-    whole, first, second = (growing(problem=Steps(lasting=(1.0, 0.2)), **REFLEXES) for _ in range(3))
+    check_it_goes_on([growing(problem=Steps(lasting=(1.0, 0.2)), **REFLEXES) for _ in range(3)], until)
+
+
+def check_it_goes_on(searches: list[Grow[Rows]], until: int) -> None:
+    """Of three that are alike the last goes on where the second stands after so many generations, as the first does."""
+    whole, first, second = searches
     advance(whole, 24)
     advance(first, until)
     second.counters, second.lives = first.counters, first.lives
@@ -515,9 +508,9 @@ def test_a_reflex_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
     assert whole.population is not None
     assert second.population is not None
     assert np.array_equal(whole.population.values, second.population.values)
-    assert {name: rows.tolist() for name, rows in whole.extras().items()} == {
-        name: rows.tolist() for name, rows in second.extras().items()
-    }
+    one, other = whole.extras(), second.extras()
+    assert {name: rows.tolist() for name, rows in one.items()} == {name: rows.tolist() for name, rows in other.items()}
+    assert whole.counters == second.counters
 
 
 def test_odd_reflexes_are_refused() -> None:
