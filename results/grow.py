@@ -49,9 +49,9 @@ class Experiment:
     """The experiment with whose champions these begin."""
 
 
-def environment(name: str, budget: str, preset: str = "gymnasium-grow") -> Experiment:
+def environment(name: str, budget: str, preset: str = "gymnasium-grow", *more: str) -> Experiment:
     """Runs on an environment of Gymnasium."""
-    return Experiment(name, (preset, "--env", name, "--budget", budget), 5, 1000)
+    return Experiment(name, (preset, "--env", name, *more, "--budget", budget), 5, 1000)
 
 
 def as_it_stood(name: str, millions: int, seeds: int) -> Experiment:
@@ -78,6 +78,9 @@ PARTS = {
 """What is switched off in turn, on cartpole."""
 
 WALKING = ("quadruped",)
+
+NO_MEMORY = ("--growth-memory", "0")
+"""Nothing changes within an episode of these environments."""
 
 SOME = ("--budget", "200M steps")
 """Parts are compared with the runs of the preset as they stood then."""
@@ -139,8 +142,8 @@ EXPERIMENTS = {
         if options
     },
     "pendulum": environment("Pendulum-v1", "4M steps", "gymnasium-products"),
-    "acrobot": environment("Acrobot-v1", "800k steps"),
-    "mountain-car": environment("MountainCarContinuous-v0", "1M steps"),
+    "acrobot": environment("Acrobot-v1", "800k steps", "gymnasium-grow", *NO_MEMORY),
+    "mountain-car": environment("MountainCarContinuous-v0", "400k steps", "gymnasium-grow", *NO_MEMORY),
 }
 
 

@@ -18,11 +18,12 @@ from arz.search.cloud import Cloud
 from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT
 from arz.search.grow import ALL, EASY, REFLEX, SHORT, WHOLE, Grow, GrowSettings, Racer
-from arz.search.problem import Conditions, Reflex, Trial
+from arz.search.problem import Conditions, Reflex, Trial, Units
 from tests.runs_support import content
 from tests.test_tuning import Floats, Keys, Rows
 
 SIZE = 6
+UNIT_STEPS = 1000
 GROWN, MOVED, REFLEXED = 7, 254, 253
 
 
@@ -38,6 +39,7 @@ class Steps:
     stages: list[tuple[bool, int, float]] = field(default_factory=list)
     eases: list[list[float]] = field(default_factory=list)
     worlds: list[tuple[int, float]] = field(default_factory=list)
+    tried: list[Floats] = field(default_factory=list)
     lasting: float | tuple[float, float] = 1.0
     reflex_by: int = REFLEXED
     reflexes: list[tuple[int, int, list[float] | None]] = field(default_factory=list)
@@ -61,7 +63,7 @@ class Steps:
         one, other = genomes.take(first), genomes.take(second)
         return Rows(np.maximum(one.shapes, other.shapes), one.values), other.shapes > one.shapes
 
-    def reflex(self, genome: Rows, case: int, key: int, terms: int, eases: Floats | None) -> Reflex[Rows]:
+    def reflex(self, genome: Rows, case: int, key: int, terms: int, eases: Floats | None, small: float) -> Reflex[Rows]:
         """One that can use so many numbers more."""
         self.reflexes.append((case, terms, None if eases is None else eases.tolist()))
         shapes = np.minimum(SIZE, genome.shapes + terms)
@@ -92,8 +94,8 @@ class Steps:
     def fingerprints(self, genomes: Rows) -> Keys:
         raise AssertionError("there is no cache")
 
-    def units(self, genome: Rows, tuned: tuple[str, ...] = ()) -> Floats:
-        return np.where(np.arange(SIZE) < genome.shapes[0], 0.5, 0.0)
+    def units(self, genome: Rows, tuned: tuple[str, ...] = (), small: float = 0.2) -> Units:
+        return Units(np.where(np.arange(SIZE) < genome.shapes[0], 0.5, 0.0), UNIT_STEPS)
 
     def _off(self, genomes: Rows) -> Floats:
         used = np.where(np.arange(SIZE) < genomes.shapes[:, None], genomes.values, 0.0)
@@ -108,6 +110,7 @@ class Steps:
         self.worlds.append((conditions.world, conditions.variety))
         self.eases.append(eases[0].tolist())
         off = self._off(genomes)
+        self.tried.append(off.sum(axis=1))
         worth = np.stack([off[:, : SIZE // 2].sum(axis=1), off[:, SIZE // 2 :].sum(axis=1)], axis=1)
         lasted = np.zeros((len(genomes), 2)) + self.lasting
         return Trial(worth, off.sum(axis=1, keepdims=True), lasted, np.ones(len(genomes)))
@@ -247,6 +250,32 @@ def test_of_many_random_structures_the_richest_race() -> None:
     assert set(freest.population.shapes.tolist()) == {1}  # which this problem takes for the freest
 
 
+def test_of_structures_that_are_tried_the_best_race_from_their_best_samples() -> None:
+    problem = Steps()
+    made = advance(growing(problem=problem, population=2, children=0, first_terms=6, tries=30, screen=2), 1)
+    assert made.population is not None
+    assert made.structures == 2 * 30 * 2
+    assert len(problem.asked) == 2
+    tried = np.sort(problem.tried[0].reshape(-1, 9).max(axis=1))  # of each structure the best sample
+    centres = problem._off(made.population).sum(axis=1)
+    assert sorted(centres.tolist()) == tried[-2:].tolist()
+    # who was tried, and who races, in one generation; and what it took to measure their numbers
+    assert made.counters.steps == (2 * 30 + 2) * (9 + UNIT_STEPS)
+    assert made.counters.evaluations == 2 * 9
+
+
+def test_who_is_tried_is_not_tried_again_but_in_a_new_life() -> None:
+    problem = Steps()
+    made = advance(growing(problem=problem, tries=3, most_episodes=64, episodes=16), 20)
+    sizes = [len(tried) for tried in problem.tried]
+    assert sizes[:2] == [3 * 8 * 9, 8 * 9]
+    assert max(sizes[1:]) == 8 * 9
+    assert [len(episodes) for episodes in problem.asked[:5]] == [16, 16, 16, 16, 16]  # no fewer where more are tried
+    made._end_life(0)
+    advance(made, 1)
+    assert 3 * 8 * 9 in [len(tried) for tried in problem.tried[-2:]]
+
+
 def test_who_is_left_plays_more_episodes() -> None:
     problem = Steps()
     advance(growing(problem=problem, episodes=2, most_episodes=7), 12)
@@ -318,7 +347,7 @@ def test_the_worst_are_left_where_asked() -> None:
         assert racer is not None
         assert made.population is not None
         shape = made.population.take(np.zeros(8, np.int64))
-        cloud = Cloud.around(np.zeros(SIZE), made.problem.units(shape), 0.2)
+        cloud = Cloud.around(np.zeros(SIZE), made.problem.units(shape).sizes, 0.2)
         draws = normal_rows(1, "sample", np.arange(9), SIZE)[1:]
         values = made.problem.try_cases(
             made.problem.with_numbers(shape, cloud.places(draws)),
@@ -486,6 +515,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
         "alone": 3,
         "screen": 2,
         "most_episodes": 40,
+        "tries": 3,
     }
     check_it_goes_on([growing(islands=2, **stages) for _ in range(3)], until)
 
@@ -568,6 +598,10 @@ def test_a_life_can_end_while_a_reflex_is_tuned() -> None:
         ({"least_spread": 0.5}, "the spreads must be"),
         ({"ease_rate": 1.0}, "ease_rate must be at least 0 and below 1"),
         ({"variety": 1.5}, "variety must lie in 0 to 1"),
+        ({"small_effect": 0.0}, "small_effect must be a number above 0, not 0.0"),
+        ({"tries": 1001}, "tries must be at most 1000, not 1001: each of them plays"),
+        ({"try_spread": 0.0}, "try_spread must be above 0 and at most 1000.0, not 0.0"),
+        ({"try_spread": float("nan")}, "try_spread must be above 0 and at most 1000.0, not nan"),
         ({"rung": 1}, "rung must be a whole number of at least 2"),
     ],
 )
@@ -628,6 +662,7 @@ SMALL: dict[str, Any] = {
 }
 RUNS = {
     "cartpole": arz.preset("cartpole", **SMALL, islands=2, budget="700"),
+    "tries": arz.preset("cartpole", **SMALL, tries=4, restart_after=200, budget="700"),
     "quadruped": arz.preset(
         "quadruped",
         **SMALL,

@@ -53,10 +53,10 @@ def test_the_example_walks_and_every_one_of_its_lines_matters() -> None:
     trot = arz.Program.load(TROT)
     found = arz.evaluate(trot, Quadruped(leg="none", contact_iterations=5), fresh_episodes(1))
     assert found.returns[0, 0] > 500
-    units = PROBLEM.units(Batch.pack([trot]), TUNED)
+    units = PROBLEM.units(Batch.pack([trot]), TUNED).sizes
     # The clock and its speed, twelve numbers of rest and of each amplitude, twelve rows of feedback from the trunk.
     assert np.count_nonzero(units) == 2 + 3 * 12 + 12 * 11
-    assert np.count_nonzero(PROBLEM.units(Batch.pack([trot]))) > np.count_nonzero(units)
+    assert np.count_nonzero(PROBLEM.units(Batch.pack([trot])).sizes) > np.count_nonzero(units)
 
 
 def test_the_example_is_what_its_script_writes() -> None:
@@ -119,7 +119,7 @@ def test_reflexes_fire_for_the_leg_that_breaks_and_not_before(tmp_path: Path) ->
 def test_units_are_known_for_a_late_break_too() -> None:
     task = Quadruped(break_step=700)
     problem = ProgramProblem(arz.Program.load(TROT).memory, Variation(), task, 1)
-    assert np.count_nonzero(problem.units(Batch.pack([arz.Program.load(TROT)]), ("s1",))) == 1
+    assert np.count_nonzero(problem.units(Batch.pack([arz.Program.load(TROT)]), ("s1",)).sizes) == 1
     assert task.shorter(120).steps == 120
 
 
@@ -135,7 +135,7 @@ def GetAction(obs, action):
     task = AnyEnvironment("CartPole-v1").settled()
     program = arz.Program.parse(loud)
     with np.errstate(over="raise"):
-        units = ProgramProblem(program.memory, Variation(), task, 1).units(Batch.pack([program]))
+        units = ProgramProblem(program.memory, Variation(), task, 1).units(Batch.pack([program])).sizes
     assert np.isfinite(units).all()
     assert (units[program.memory.image_part("v3")][:2] < 1e-90).all()
 
@@ -150,7 +150,7 @@ def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:
     assert [code.tobytes() for code in found.functions] == [code.tobytes() for code in trot.functions]
     moved = found.image != trot.image
     assert moved.any()
-    assert not np.any(moved & (PROBLEM.units(Batch.pack([trot]), TUNED) == 0))
+    assert not np.any(moved & (PROBLEM.units(Batch.pack([trot]), TUNED).sizes == 0))
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from arz.search.cloud import Cloud
 from arz.search.draws import normal_rows
 from arz.search.evolution import NO_PARENT
+from arz.search.problem import Units
 from arz.search.tuning import Tuning, TuningSettings
 from arz.streams import Stream
 
@@ -73,8 +74,8 @@ class Valley:
     def with_numbers(self, genome: Rows, numbers: Floats) -> Rows:
         return Rows(np.repeat(genome.shapes, len(numbers)), numbers)
 
-    def units(self, genome: Rows, tuned: tuple[str, ...] = ()) -> Floats:
-        return np.append(WIDTHS[:5], 0.0)
+    def units(self, genome: Rows, tuned: tuple[str, ...] = (), small: float = 0.2) -> Units:
+        return Units(np.append(WIDTHS[:5], 0.0), 0)
 
 
 START = Rows(np.array([0]), np.zeros((1, 6)))

@@ -17,7 +17,7 @@ from arz.program import Batch, Memory
 from arz.runs.senses import fitted
 from arz.search.cloud import HUGE
 from arz.search.draws import normal_rows
-from arz.search.problem import UNTRIED, Conditions, Reflex, Trial
+from arz.search.problem import SMALL_EFFECT, UNTRIED, Conditions, Reflex, Trial, Units
 from arz.streams import Stream, key
 from arz.tasks.status import Status
 from arz.tasks.task import Evaluation, Task
@@ -61,8 +61,8 @@ LEAST_PART = 1e-3
 """Who has less than this share of a change takes no part in it."""
 SENSED = 192
 """Episodes in which it is looked for what tells that something has happened."""
-LEAST_EFFECT, SMALL_EFFECT = 1e-6, 0.2
-"""Start values with less effect on the actions than the first stay as they are; less than the second counts as it."""
+LEAST_EFFECT = 1e-6
+"""Start values with less effect on the actions than this stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ProgramProblem:
         code = copies.core.arrays()[:3]
         return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(numbers)))
 
-    def units(self, genome: Batch, tuned: tuple[str, ...] = ()) -> NDArray[np.float64]:
+    def units(self, genome: Batch, tuned: tuple[str, ...] = (), small: float = SMALL_EFFECT) -> Units:
         """From the change of the actions, on the observations of some episodes, when one start value changes a little.
 
         What counts is the change in those steps in which there is any: numbers that matter only once something has
@@ -144,9 +144,9 @@ class ProgramProblem:
         is_free = np.full(self.memory.image_size, not tuned)
         for name in tuned:
             is_free[self.memory.image_part(name)] = True
-        return self._units(genome, is_free & self._is_read(genome))
+        return self._units(genome, is_free & self._is_read(genome), small)
 
-    def _units(self, genome: Batch, is_free: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _units(self, genome: Batch, is_free: NDArray[np.bool_], small: float) -> Units:
         """The same for start values that are free to change."""
         task = self.task.shorter(GAZE_STEPS)
         episodes = task.spread(streams.keys(0, "episodes for units", np.arange(GAZE)))
@@ -168,8 +168,8 @@ class ProgramProblem:
             effects[which] = np.sqrt(squares.sum(axis=1) / np.maximum((squares > 0).sum(axis=1), 1)) / NUDGE
         matters = effects > LEAST_EFFECT
         units = np.zeros(len(effects))
-        units[matters] = 1 / np.maximum(effects[matters], SMALL_EFFECT)
-        return units / math.sqrt(max(int(matters.sum()), 1))
+        units[matters] = 1 / np.maximum(effects[matters], small)
+        return Units(units / math.sqrt(max(int(matters.sum()), 1)), int(is_seen.sum()))
 
     def _is_read(self, genome: Batch) -> NDArray[np.bool_]:
         """Which start values belong to registers that can influence an action before they are written."""
@@ -280,7 +280,7 @@ class ProgramProblem:
         return REFLEX
 
     def reflex(
-        self, genome: Batch, case: int, name: int, terms: int, eases: NDArray[np.float64] | None
+        self, genome: Batch, case: int, name: int, terms: int, eases: NDArray[np.float64] | None, small: float
     ) -> Reflex[Batch]:
         """The program with a reflex for a case; its sense is fitted on recordings, or drawn."""
         drawn = np.array([name], np.uint64)
@@ -309,8 +309,8 @@ class ProgramProblem:
             child = self.with_numbers(child, numbers)
             for place in places:
                 is_new[place] = False
-        units = self._units(child, is_new)
-        return Reflex(child if units.any() else None, units, steps)
+        units = self._units(child, is_new, small)
+        return Reflex(child if units.sizes.any() else None, units.sizes, steps + units.steps)
 
     def only(self, episodes: Keys, case: int) -> Keys:
         """From evenly spread episodes of all cases, as often as it takes."""

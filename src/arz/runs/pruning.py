@@ -122,7 +122,7 @@ def _tuned(
     """The same code with other numbers: where the centre of a cloud is after some generations."""
     problem = ProgramProblem(program.memory, Variation(), task, threads, workers=workers)
     genome = Batch.pack([program])
-    cloud = Cloud.around(problem.numbers(genome)[0], problem.units(genome), SPREAD)
+    cloud = Cloud.around(problem.numbers(genome)[0], problem.units(genome).sizes, SPREAD)
     eases = np.zeros((SAMPLES, len(task.case_names)))
     for generation in range(generations):
         numbers = generation * SAMPLES + np.arange(SAMPLES)

@@ -8,8 +8,10 @@ rung. When few are left, a new *round* begins: the survivors stay in the race as
 are made from them by small structural changes. A child that grows acts nearly as its parent did, and inherits its cloud
 number by number; what was tuned is what is inherited. So a new structure races its parent at equal evaluations.
 
-The first racers of a life are random. Each can learn in *stages*: an easier problem, until it can do it (`walks_at`);
-then shorter episodes, until it survives most of them (`survives_at`); then the problem itself. Who is further stays.
+The first racers of a life are random. Where hardly any of them does what counts, and what the others learn leads
+elsewhere (to stand still, say), many can be *tried* first, each with numbers far apart (`tries`). Each racer can learn
+in *stages*: an easier problem, until it can do it (`walks_at`); then shorter episodes, until it survives most of them
+(`survives_at`); then the problem itself. Who is further stays.
 What survival is worth beside the reward is a setting of each stage: where failing early pays, whoever begins learns to
 fail.
 
@@ -37,7 +39,7 @@ from numpy.typing import NDArray
 from arz.search.cloud import HUGE, Cloud, check_spreads
 from arz.search.draws import normal_rows
 from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
-from arz.search.problem import UNTRIED, Conditions, G, GrowingProblem
+from arz.search.problem import SMALL_EFFECT, UNTRIED, Conditions, G, GrowingProblem
 from arz.streams import Stream, key, keys
 
 Floats = NDArray[np.float64]
@@ -90,6 +92,11 @@ class GrowSettings(SharedSettings):
     screens_freedom: bool = False
     """...where that is in how many ways numbers change actions; else, in how many these follow what is seen. Where
     hundreds of numbers change them, the first takes long."""
+    tries: int = 0
+    """So many random structures for each that races are tried at first, with as many samples as in a generation; those
+    race that did best, from their best sample on. 0 tries none..."""
+    try_spread: float = 1.0
+    """...with samples that change what a program does by so much."""
     rung: int = 20
     """Generations until the first half of the structures drops out..."""
     doubling: int = 2
@@ -115,6 +122,9 @@ class GrowSettings(SharedSettings):
     """The share of children that get a term of another survivor."""
     sample_spread: float = 0.1
     """By how much samples change what a program does at first: root mean square of the change of its actions."""
+    small_effect: float = SMALL_EFFECT
+    """Numbers that change what it does by less than this, at 1, count as if they changed it by so much. Where an entry
+    of the observation is small, so is what its numbers do; the less counts, the further these are moved."""
     least_spread: float = 0.02
     most_spread: float = 0.3
     leaves_worst: bool = False
@@ -167,6 +177,7 @@ class GrowSettings(SharedSettings):
         "reflex_terms": (1000, "no memory has room for more"),
         "reflex_generations": (MOST, "more take days"),
         "screen": (1000, "more take longer than to try some"),
+        "tries": (1000, "each of them plays"),
         "most_episodes": (MOST, "more take days"),
         "doubling": (MOST, "no round has more rungs"),
     }
@@ -184,6 +195,10 @@ class GrowSettings(SharedSettings):
             raise ValueError(f"transplants must lie in 0 to 1, not {self.transplants}")
         if not 0 <= self.parsimony <= 1:
             raise ValueError(f"parsimony must lie in 0 to 1, not {self.parsimony}")
+        if not 0 < self.try_spread <= WIDEST:
+            raise ValueError(f"try_spread must be above 0 and at most {WIDEST}, not {self.try_spread}")
+        if not 0 < self.small_effect < HUGE:
+            raise ValueError(f"small_effect must be a number above 0, not {self.small_effect}")
         if not self.least_spread <= self.reflex_spread <= WIDEST:
             raise ValueError(f"reflex_spread must lie in least_spread to {WIDEST}, not {self.reflex_spread}")
         if self.reflex_terms and self.survivors == self.population:
@@ -352,7 +367,7 @@ class Grow(Evolution[G]):
     def _try(self, genomes: G, racers: list[Racer]) -> tuple[Floats, Floats, Floats]:
         """The worth of each by case, the objectives, and the share of episodes that lasted to the end by case."""
         settings = self.settings
-        episodes = self._fitness_episodes(self._episode_set)
+        episodes = self._played(len(racers))
         kinds = [(racer.stage, racer.case) for racer in racers]
         which = np.repeat(np.arange(len(racers)), settings.samples)
         eases = np.repeat(np.stack([racer.eases for racer in racers]), settings.samples, axis=0)
@@ -372,12 +387,13 @@ class Grow(Evolution[G]):
             self.counters.steps += int(tried.steps.sum())
         return worth, objectives, lasted
 
-    def _fitness_episodes(self, number: int) -> NDArray[np.uint64]:
-        settings, racing = self.settings, sum(racer is not None for racer in self.racers)
+    def _played(self, racing: int) -> NDArray[np.uint64]:
+        """The episodes of this generation, for so many structures."""
+        settings = self.settings
         if not settings.most_episodes:
-            return super()._fitness_episodes(number)
-        count = settings.episodes * settings.islands * settings.population // racing
-        return self._drawn_episodes(number * settings.most_episodes, min(count, settings.most_episodes))
+            return self._fitness_episodes(self._episode_set)
+        count = max(settings.episodes, settings.episodes * settings.islands * settings.population // racing)
+        return self._drawn_episodes(self._episode_set * settings.most_episodes, min(count, settings.most_episodes))
 
     def _follow(self, racer: Racer, worth: Floats, draws: Floats, race: Race) -> None:
         """The cloud of a racer learns from its samples."""
@@ -424,14 +440,17 @@ class Grow(Evolution[G]):
         """The random racers with which a life begins."""
         settings, size = self.settings, self.settings.population
         self.races[island] = Race()
-        drawn = size if self.start is not None else size * settings.screen
+        tried = size * max(settings.tries, 1)
+        drawn = size if self.start is not None else tried * settings.screen
         numbers = self.structures + np.arange(drawn)
         if self.start is None:
             genomes = self.problem.grown(keys(self.seed, "structure", numbers), settings.first_terms)
             mutations = np.zeros(size, np.uint8)
-            if drawn > size:
+            if drawn > tried:
                 can_do = self.problem.freedom if settings.screens_freedom else self.problem.richness
-                genomes = genomes.take(np.argsort(-can_do(genomes), kind="stable")[:size])
+                genomes = genomes.take(np.argsort(-can_do(genomes), kind="stable")[:tried])
+            if settings.tries:
+                genomes = self._best_tries(genomes, size)
         else:
             genomes, mutations = self.start.take(np.zeros(size, np.int64)), np.zeros(size, np.uint8)
             if size > 1:
@@ -449,19 +468,43 @@ class Grow(Evolution[G]):
             self.racers[place] = self._racer(place, made_by)
         self.structures += drawn
 
+    def _best_tries(self, genomes: G, keep: int) -> G:
+        """Those that did best with the best of their samples, with the numbers of this."""
+        samples, spread = self.settings.samples, self.settings.try_spread
+        racers = [self._first_racer(genomes.take(np.array([k])), spread) for k in range(len(genomes))]
+        numbers = (self.structures * samples + np.arange(len(racers) * samples)).reshape(-1, samples)
+        centres = [
+            racer.cloud.places(normal_rows(self.seed, "try", mine, len(racer.cloud.centre)))
+            for racer, mine in zip(racers, numbers, strict=True)
+        ]
+        owners = np.repeat(np.arange(len(racers)), samples)
+        tried = self.problem.with_numbers(genomes.take(owners), np.concatenate(centres))
+        value = np.add.reduce(self._try(tried, racers)[0], axis=1).reshape(-1, samples)
+        best = np.argsort(-value.max(axis=1), kind="stable")[:keep]
+        return tried.take(best * samples + np.argmax(value[best], axis=1))
+
     def _racer(self, place: int, made_by: int, parent: Racer | None = None) -> Racer:
         """A new racer in a place, whose genome is there already."""
         assert self.population is not None
-        genome = self.population.take(np.array([place]))
-        units = self.problem.units(genome)
-        centre, spread = self.problem.numbers(genome)[0], self.settings.sample_spread
+        genome, spread = self.population.take(np.array([place])), self.settings.sample_spread
+        if parent is None:
+            return self._first_racer(genome, spread, made_by)
+        cloud = parent.cloud.inherited(self.problem.numbers(genome)[0], self._units(genome), spread)
         none = np.zeros(len(self.problem.case_names))
-        if parent is not None:
-            cloud = parent.cloud.inherited(centre, units, spread)
-            return Racer(cloud, none, parent.eases, parent.lasted, parent.stage, parent.age, made_by=made_by)
-        settings, eases = self.settings, none + (self.settings.ease_rate > 0)
+        return Racer(cloud, none, parent.eases, parent.lasted, parent.stage, parent.age, made_by=made_by)
+
+    def _first_racer(self, genome: G, spread: float, made_by: int = 0) -> Racer:
+        """A racer at the beginning of a life."""
+        settings, none = self.settings, np.zeros(len(self.problem.case_names))
         stage = EASY if settings.walks_at > -HUGE else SHORT if settings.short_steps else WHOLE
-        return Racer(Cloud.around(centre, units, spread), none, eases, none, stage, made_by=made_by)
+        cloud = Cloud.around(self.problem.numbers(genome)[0], self._units(genome), spread)
+        return Racer(cloud, none, none + (settings.ease_rate > 0), none, stage, made_by=made_by)
+
+    def _units(self, genome: G) -> Floats:
+        """How far its numbers move for its behaviour to change by 1."""
+        found = self.problem.units(genome, small=self.settings.small_effect)
+        self.counters.steps += found.steps
+        return found.sizes
 
     def _end_rung(self, island: int) -> None:
         """The worse half drops out; if few are left, a new round begins."""
@@ -501,7 +544,7 @@ class Grow(Evolution[G]):
         case = int(failed[Stream(drawn).below(len(failed))])
         eases = parent.eases if settings.fits_senses else None
         genome = self.population.take(kept[:1])
-        found = self.problem.reflex(genome, case, drawn, settings.reflex_terms, eases)
+        found = self.problem.reflex(genome, case, drawn, settings.reflex_terms, eases, settings.small_effect)
         self.structures += 1
         self.counters.steps += found.steps
         if found.genome is None:

@@ -12,6 +12,8 @@ Keys = NDArray[np.uint64]
 
 UNTRIED = -1e300
 """The objectives of genomes that a problem refuses to try: below every score, and none itself."""
+SMALL_EFFECT = 0.2
+"""What a number does less of, usually counts as this."""
 
 
 class Genomes(Protocol):
@@ -88,13 +90,23 @@ class NumberedProblem(Problem[G], Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Units:
+    """How far the numbers of a genome move for its behaviour to change by 1."""
+
+    sizes: NDArray[np.float64]
+    """0 for those that change nothing."""
+    steps: int
+    """How many it took to measure them."""
+
+
 class TunableProblem(NumberedProblem[G], Protocol):
     """One that knows how much its numbers do."""
 
-    def units(self, genome: G, tuned: tuple[str, ...] = (), /) -> NDArray[np.float64]:
-        """How far the numbers of one genome move for its behaviour to change by 1.
+    def units(self, genome: G, tuned: tuple[str, ...] = (), small: float = SMALL_EFFECT) -> Units:
+        """How far the numbers of one genome move; with a list of names, only these.
 
-        0 for those that change nothing; with a list of names, for all others too.
+        What does less than `small` counts as if it did so much.
 
         Raises:
             ValueError: there is no such name.
@@ -138,7 +150,7 @@ class Reflex(Generic[G]):
     genome: G | None
     """None if there is no room, or nothing tells the case."""
     units: NDArray[np.float64]
-    """As `TunableProblem.units`, of these numbers; 0 for all others."""
+    """How far these numbers move for its behaviour to change by 1; 0 for all others."""
     steps: int
     """How many it took to make it."""
 
@@ -179,7 +191,9 @@ class GrowingProblem(TunableProblem[G], Protocol):
         """The number that marks children with a reflex."""
         ...
 
-    def reflex(self, genome: G, case: int, key: int, terms: int, eases: NDArray[np.float64] | None, /) -> Reflex[G]:
+    def reflex(
+        self, genome: G, case: int, key: int, terms: int, eases: NDArray[np.float64] | None, small: float, /
+    ) -> Reflex[G]:
         """One genome with a reflex for a case, of so many terms.
 
         Args:
@@ -188,6 +202,7 @@ class GrowingProblem(TunableProblem[G], Protocol):
             key: names what is drawn.
             terms: how many.
             eases: as in `try_cases`, of recordings on which it is fitted when the reflex acts; None to draw that.
+            small: as in `units`.
         """
         ...
 

@@ -121,7 +121,8 @@ class Tuning(Evolution[G]):
 
     def _cloud(self, genome: G) -> Cloud:
         units = self.problem.units(genome, self.settings.tuned)
-        return Cloud.around(self.problem.numbers(genome)[0], units, self.settings.sample_spread)
+        self.counters.steps += units.steps
+        return Cloud.around(self.problem.numbers(genome)[0], units.sizes, self.settings.sample_spread)
 
     def _follow(self, island: int, objectives: Floats, genomes: G, draws: list[Floats]) -> NDArray[np.int64]:
         """The cloud of an island learns from the samples; returns the order in which they live on."""

@@ -267,8 +267,8 @@ class AnyEnvironment:
         return replace(self, change="")
 
     def shorter(self, steps: int, is_early: bool = False) -> AnyEnvironment:
-        """Itself: what happens when is its own business."""
-        return self
+        """With fewer steps: what would change later does not."""
+        return replace(self, steps=min(steps, self.limit))
 
     def eased(self, eases: Sequence[float]) -> AnyEnvironment:
         """Itself where nothing is spared.
