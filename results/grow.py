@@ -12,7 +12,7 @@ import json
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,7 @@ EXPERIMENTS = {
     },
     "pendulum": environment("Pendulum-v1", "4M steps", "gymnasium-products"),
     "acrobot": environment("Acrobot-v1", "800k steps", "gymnasium-grow", *NO_MEMORY),
+    "acrobot-memory": replace(environment("Acrobot-v1", "800k steps"), title="Acrobot-v1, where lines may remember"),
     "mountain-car": environment("MountainCarContinuous-v0", "400k steps", "gymnasium-grow", *NO_MEMORY),
 }
 

@@ -153,6 +153,22 @@ def test_tuning_keeps_the_code_and_moves_only_what_matters(tuned: Path) -> None:
     assert not np.any(moved & (PROBLEM.units(Batch.pack([trot]), TUNED).sizes == 0))
 
 
+def test_numbers_that_do_little_move_far_where_asked_and_units_take_few_steps() -> None:
+    """The car's velocity is small, so its weight does little."""
+    text = "memory(observations=2, actions=1, scalars=4, vectors=4, matrices=0, indices=0, stateful=True)\n\n"
+    text += "def GetAction(obs, action):\n    action = dot(obs, v0)\n    return action\n"
+    program = arz.Program.parse(text)
+    problem = ProgramProblem(program.memory, Variation(), AnyEnvironment("MountainCarContinuous-v0").settled(), 1)
+    place = program.memory.image_slice("v", 0)
+    usual = problem.units(Batch.pack([program]))
+    further = problem.units(Batch.pack([program]), small=0.02)
+    assert (usual.steps, further.steps) == (8 * 120, 8 * 120)  # not the whole episodes, of 999 steps
+    position, velocity = usual.sizes[place]
+    assert velocity > position
+    assert further.sizes[place][0] == position
+    assert further.sizes[place][1] == pytest.approx(10 * velocity)
+
+
 @pytest.mark.parametrize("threads", [2, 3])
 def test_the_same_run_at_any_number_of_threads(tuned: Path, tmp_path: Path, threads: int) -> None:
     arz.evolve(small(), start=arz.Program.load(TROT), folder=tmp_path / "run", threads=threads).close()
