@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 import arz
 from arz import Memory, Program, Variation, elementary, machine
 from arz.cli import main
+from arz.episode import run_episode
 from arz.export import LANGUAGES
 from arz.export.c import memory_bytes, stack_bytes, to_c
 from arz.export.parts import MOST_STEPS, TAKEN_AS_IT_IS, Exported
@@ -26,7 +27,6 @@ from arz.export.python import to_python
 from arz.network import Architecture
 from arz.ops import OPS
 from arz.program import Instruction, last_written
-from arz.watch import watch
 from tests.support import SPECIAL, blank_batch, long_programs, random_batch, same_bits, tame_observations
 
 ROOT = Path(__file__).parent.parent
@@ -189,7 +189,7 @@ CHAMPIONS = [
 def test_champions_agree_over_whole_episodes(path: str, task: Any, tmp_path: Path) -> None:
     program = Program.load(ROOT / path)
     key = int(arz.fresh_episodes(1)[0])
-    episode = watch(program, task, key)
+    episode = run_episode(program, task, key)
     found, size = run_c(tmp_path, program, episode.observations, key)
     assert same_bits(found, episode.actions)
     made = Exported.of(program, "arz", None)

@@ -12,11 +12,11 @@ import pytest
 
 import arz
 from arz.cli import main
+from arz.episode import run_episode
 from arz.explain.linear import read
 from arz.explain.words import is_on_path, is_telling
 from arz.simplify import with_own_names
-from arz.tasks.any_environment import AnyEnvironment
-from arz.watch import watch
+from arz.tasks.gymnasium import AnyEnvironment
 
 ROOT = Path(__file__).parent.parent
 
@@ -132,7 +132,7 @@ def test_how_linear_the_champions_are() -> None:
     for seed in range(1, 11):
         file = ROOT / "results" / "cartpole" / "champions" / f"continuous-{seed}.arz"
         program = with_own_names(arz.Program.load(file))
-        seen = watch(program, arz.Cartpole(), int(arz.fresh_episodes(1)[0])).trace
+        seen = run_episode(program, arz.Cartpole(), int(arz.fresh_episodes(1)[0])).trace_of(program)
         reading = read(program, seen)
         kinds = {"exact": reading.is_exact, "on path": is_on_path(reading), "like": is_telling(reading), "not": True}
         found[next(kind for kind, is_so in kinds.items() if is_so)].append(seed)
