@@ -3,6 +3,7 @@
 import doctest
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,15 @@ from arz.cli import main
 from arz.listing import ops_markdown
 
 ROOT = Path(__file__).parent.parent
+
+
+PAGES = [
+    str(path.relative_to(ROOT))
+    for path in (
+        *sorted(ROOT.glob("*.md")),
+        *(path for folder in ("docs", "results") for path in sorted((ROOT / folder).rglob("*.md"))),
+    )
+]
 
 
 def test_readmes_python_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,23 +50,42 @@ def test_the_page_of_operations_is_current() -> None:
     assert (ROOT / "docs" / "ops.md").read_text() == ops_markdown()
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "CONTRIBUTING.md",
-        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
-        "results/README.md",
-    ],
-)
+def without_code(text: str) -> str:
+    return re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.S | re.M)
+
+
+def anchors(page: Path) -> set[str]:
+    """What links may name of a page: its headings, as GitHub spells them."""
+    seen: Counter[str] = Counter()
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", without_code(page.read_text()), flags=re.M):
+        shown = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+        found.add(f"{name}-{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return found
+
+
+def links(page: str) -> list[tuple[Path, str]]:
+    """The files that a page links or shows, and the anchors in them."""
+    text = without_code((ROOT / page).read_text())
+    named = [*re.findall(r"\]\(([^)\s]+)\)", text), *re.findall(r'\bsrc="([^"]+)"', text)]
+    found = []
+    for link in named:
+        if not re.match(r"https?:", link):
+            name, _, anchor = link.partition("#")
+            found.append(((ROOT / page).parent / name if name else ROOT / page, anchor))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_and_named_files_exist(page: str) -> None:
-    text = (ROOT / page).read_text()
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
-    named = re.findall(r"`((?:src|docs|tests|native|bench|examples|results)/[\w./]+)`", text)
-    for name in links:
-        assert ((ROOT / page).parent / name).exists(), name
-    for name in named:
-        assert (ROOT / name).exists(), name
+    for path, anchor in links(page):
+        assert path.exists(), path
+        if anchor:
+            assert anchor in anchors(path), f"{path}#{anchor}"
+    for name in re.findall(r"`((?:src|docs|tests|native|bench|examples|results)/[\w./]+)`", (ROOT / page).read_text()):
+        assert (ROOT / name).exists() or page == "CHANGELOG.md", name
 
 
 def test_files_that_sources_name_exist() -> None:
