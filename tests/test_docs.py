@@ -24,20 +24,31 @@ PAGES = [
 ]
 
 
-def test_readmes_python_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+def pages_with(mark: str) -> list[str]:
+    return [page for page in PAGES if mark in (ROOT / page).read_text()]
+
+
+def test_pages_with_sessions() -> None:
+    assert pages_with("\n>>> ") == ["README.md", "docs/python.md"]
+    assert pages_with("```console\n") == ["docs/cartpole.md", "docs/machine.md"]
+
+
+@pytest.mark.parametrize(("page", "least"), [("README.md", 6), ("docs/python.md", 20)])
+def test_python_sessions(page: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     text = "\n".join(re.sub(r"^$", "<BLANKLINE>", block.rstrip(), flags=re.M) + "\n" for block in blocks)
-    session = doctest.DocTestParser().get_doctest(text, {}, "README.md", "README.md", 0)
-    assert len(session.examples) > 10
+    session = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    assert len(session.examples) >= least
     printed: list[str] = []
     result = doctest.DocTestRunner().run(session, out=printed.append)
     assert result.failed == 0, "".join(printed)
 
 
-def test_readmes_console_sessions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("page", ["docs/cartpole.md", "docs/machine.md"])
+def test_console_sessions(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    sessions = re.findall(r"```console\n\$ (.*?)\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    sessions = re.findall(r"```console\n\$ (.*?)\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     assert sessions
     for command, expected in sessions:
         assert main(command.removeprefix(".venv/bin/arz ").split()) == 0
