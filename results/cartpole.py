@@ -193,7 +193,7 @@ def summary() -> str:
 
 
 def gap() -> str:
-    """What programs with and without memory reach, at both limits of the track: the other table in results/README.md."""
+    """What programs with and without memory reach, at both limits of the track: another table of results/README.md."""
     columns = [(limit, change) for limit in ("0.4", "2.4") for change in ("continuous", "sudden")]
     names = " | ".join(f"x limit {limit}, {change}" for limit, change in columns)
     lines = [f"| | {names} |", "|---|---|---|---|---|"]
