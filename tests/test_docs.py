@@ -1,6 +1,7 @@
 """What README and docs show is what happens."""
 
 import doctest
+import os
 import re
 import tomllib
 from collections import Counter
@@ -97,6 +98,34 @@ def test_links_and_named_files_exist(page: str) -> None:
             assert anchor in anchors(path), f"{path}#{anchor}"
     for name in re.findall(r"`((?:src|docs|tests|native|bench|examples|results)/[\w./]+)`", (ROOT / page).read_text()):
         assert (ROOT / name).exists() or page == "CHANGELOG.md", name
+
+
+def test_the_index_leads_to_every_page() -> None:
+    """To those of docs/ at once; to those of results/ by way of others."""
+    linked = {page: {os.path.relpath(path, ROOT) for path, _ in links(page)} for page in PAGES}
+    index = "docs/index.md"
+    assert {page for page in PAGES if page.startswith("docs/")} - linked[index] == {index}
+    reached, left = set(), [index]
+    while left:
+        page = left.pop()
+        if page not in reached:
+            reached.add(page)
+            left += linked[page] & set(PAGES)
+    assert set(PAGES) - reached == set()
+
+
+def test_the_program_that_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is what `make evolve` found, as the kept champion of its seed is, and has these scores."""
+    text = (ROOT / "README.md").read_text()
+    champion = ROOT / "results" / "grow" / "champions" / "cartpole-1.arz"
+    program = arz.Program.load(champion)
+    shown = "\n\n".join(str(arz.readable(program).program).split("\n\n")[1:])
+    assert shown in text
+    assert main(["show", str(champion)]) == 0
+    assert re.findall(r"^# Cost .*$", capsys.readouterr().out, flags=re.M)[0] in text
+    assert main(["test", str(champion)]) == 0
+    table = capsys.readouterr().out.partition("┏")
+    assert table[1] + table[2].partition("┘")[0] in text
 
 
 def test_files_that_sources_name_exist() -> None:
