@@ -375,7 +375,7 @@ def legs(row: dict[str, Any]) -> int:
 
 
 def summary() -> str:
-    """All runs in a few lines: the table in README."""
+    """All runs in a few lines: the table in results/README.md."""
     lines = [
         "| from scratch | runs | median (range) | lines | steps | time | command, for seeds from 1 on |",
         "|---|---|---|---|---|---|---|",

@@ -240,7 +240,7 @@ NAMES = {"batched": "our simulator", "20 sweeps": "with 20 sweeps over the conta
 
 
 def summary() -> str:
-    """The best champion so far: the table in README."""
+    """The best champion so far: the table in results/README.md."""
     best = max(rows(), key=lambda row: row["mean"])
     legs = ("none", *LEGS)
     lines = ["| | mean of legs | " + " | ".join(legs) + " |", "|---" * (len(legs) + 2) + "|"]
