@@ -3,15 +3,10 @@
 import os
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from arz import record
-from arz.program import Memory
 from tests.runs_support import ARZ, small_options
-from tests.support import random_program
 
 PAPER = str(Path(__file__).parent.parent / "examples" / "paper_cartpole.arz")
 
@@ -52,9 +47,3 @@ def test_mistakes_are_sentences_without_assertions() -> None:
         "",
         "arz: tournament must be a whole number of at least 1, not 0\n",
     )
-
-
-def test_a_strange_task_cannot_be_recorded() -> None:
-    strange: Any = SimpleNamespace()
-    with pytest.raises(ValueError, match="record knows Cartpole, Quadruped and AnyEnvironment, not SimpleNamespace"):
-        record(random_program(Memory(4, 1), 0), strange, [0])

@@ -401,7 +401,7 @@ class Task(ByFields, ABC):
             ValueError: they are for other tasks.
         """
         if change or parameters:
-            raise ValueError(f"--change and --task are for other tasks than {self.title}")
+            raise ValueError(f"--change and --task are not for {self.title}")
         return self
 
     @classmethod

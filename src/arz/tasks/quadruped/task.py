@@ -439,6 +439,12 @@ class Quadruped(Task):
 
     # ---- what is shown ----
 
+    def shown(self, change: str | None, parameters: str | None) -> Quadruped:
+        """As it is: which leg breaks, and when, are fields."""
+        if change or parameters:
+            raise ValueError("--change and --task are for cartpole; the quadruped has --leg and --break-step")
+        return self
+
     @classmethod
     def side_by_side(cls, variant: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Four episodes, if each leg shall break in one of them."""
