@@ -75,7 +75,7 @@ def walkers(count: int) -> Batch:
 def savings(row: Row, best: Best) -> None:
     """What each exact saving gives on programs of an early search; all results are the same bit for bit."""
     task, many = Quadruped(), walkers(300)
-    episodes = task.spread(fresh_episodes(32))
+    episodes = task.stratified(fresh_episodes(32))
 
     def rollout(**options: Any) -> Evaluation:
         return evaluate(many, task, episodes, threads=1, **options)

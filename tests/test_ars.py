@@ -15,7 +15,7 @@ from arz.cli import main
 from arz.network import Network
 from arz.runs.config import Config
 from arz.runs.database import RunError
-from arz.search.ars import Ars, ArsSettings, Sight, update
+from arz.search.ars import Ars, ArsSettings, ObservationNormaliser, update
 from arz.search.draws import normal_rows
 from arz.streams import keys
 from tests.runs_support import content
@@ -52,7 +52,7 @@ class Hill:
     structure: Rows = field(default_factory=lambda: Rows(np.array([[0.0, 0, 1, 1, 0, 0, 0, 0]])))
     scored: list[tuple[Floats, Floats]] = field(default_factory=list)
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         return episodes
 
     def random(self, keys: Keys) -> Rows:
@@ -64,11 +64,11 @@ class Hill:
     def fingerprints(self, genomes: Rows) -> Keys:
         raise AssertionError("ars has no cache")
 
-    def numbers(self, genomes: Rows) -> Floats:
+    def parameters(self, genomes: Rows) -> Floats:
         return genomes.values.copy()
 
-    def with_numbers(self, genome: Rows, numbers: Floats) -> Rows:
-        return Rows(numbers)
+    def with_parameters(self, genome: Rows, parameters: Floats) -> Rows:
+        return Rows(parameters)
 
     def score(self, genomes: Rows, episodes: Keys) -> tuple[Floats, Floats]:
         value = -np.sqrt(((genomes.values[:, 4:] - BEST) ** 2).sum(axis=1))
@@ -144,7 +144,7 @@ def test_equal_scores_move_nothing() -> None:
 
 def test_what_was_seen_is_known_with_its_deviation() -> None:
     draws = np.random.default_rng(3).normal(size=(1000, 2)) * [2.0, 0.0] + [5.0, 1.0]
-    sight = Sight(0.0, np.zeros(2), np.zeros(2))
+    sight = ObservationNormaliser(0.0, np.zeros(2), np.zeros(2))
     for part in np.array_split(draws, 7):
         off = part - sight.mean
         sight.add(np.array([*off.sum(axis=0), *(off**2).sum(axis=0), len(part)]))

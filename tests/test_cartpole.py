@@ -521,9 +521,9 @@ def test_both_kinds_of_changes_are_told_by_the_last_bit_of_the_key() -> None:
         assert same_bits(found.returns[:, which], alone.returns)
     assert np.array_equal(both.cases(episodes), is_odd)
     assert both.case_names == ("sudden", "continuous")
-    spread = both.spread(episodes)
+    spread = both.stratified(episodes)
     assert both.cases(spread).tolist() == [0, 1] * 20
-    assert np.array_equal(Cartpole("sudden").spread(episodes), episodes)
+    assert np.array_equal(Cartpole("sudden").stratified(episodes), episodes)
     assert Cartpole("sudden").cases(episodes).tolist() == [0] * 40
     means = {("sudden", "all"): 900.0, ("continuous", "all"): 800.0}
     assert both.test_score(means) == 850.0

@@ -53,7 +53,7 @@ LONG = {
     "cartpole on threads": "evaluate(POLE, Cartpole(steps=10**6, x_limit=1e6), fresh_episodes(10**6), threads=3)",
     "quadruped": "evaluate(TROT, Quadruped(steps=10**6, contact_iterations=1000), fresh_episodes(10**5), threads=2)",
     "recorded quadruped": "record(TROT, Quadruped(leg='none', steps=10**6, contact_iterations=1000), [0])",
-    "even episodes": "Quadruped(steps=10**6).spread(fresh_episodes(10**6))",
+    "even episodes": "Quadruped(steps=10**6).stratified(fresh_episodes(10**6))",
     "steps of robots": "core.QuadrupedStepper(Quadruped().native, SLOW, 10**6).step(np.zeros((10**6, 12)))",
     "physics": "core.laikago_simulated(STANDING, np.zeros(12), np.ones(4), 10**6, 1000)",
     "standing robots": "core.exercise(SLOW, 10**5, 10**6)",

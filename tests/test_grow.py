@@ -15,7 +15,7 @@ import arz.runs.config as configs
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
 from arz.search.base import NO_PARENT
-from arz.search.cloud import Cloud
+from arz.search.cma import SamplingDistribution
 from arz.search.draws import normal_rows
 from arz.search.grow import ALL, EASY, REFLEX, SHORT, WHOLE, Grow, GrowSettings, Racer
 from arz.search.problem import Conditions, Reflex, Trial, Units
@@ -45,7 +45,7 @@ class Steps:
     reflexes: list[tuple[int, int, list[float] | None]] = field(default_factory=list)
     has_room: bool = True
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         return episodes
 
     def grown(self, keys: Keys, most: int) -> Rows:
@@ -82,11 +82,11 @@ class Steps:
     def lengths(self, genomes: Rows) -> NDArray[np.int64]:
         return genomes.shapes
 
-    def numbers(self, genomes: Rows) -> Floats:
+    def parameters(self, genomes: Rows) -> Floats:
         return genomes.values.copy()
 
-    def with_numbers(self, genomes: Rows, numbers: Floats) -> Rows:
-        return Rows(genomes.shapes, numbers)
+    def with_parameters(self, genomes: Rows, parameters: Floats) -> Rows:
+        return Rows(genomes.shapes, parameters)
 
     def random(self, keys: Keys) -> Rows:
         raise AssertionError("structures are grown")
@@ -163,14 +163,16 @@ def test_children_inherit_the_cloud_number_by_number() -> None:
     born = [racer for place, racer in enumerate(made.racers) if racer is not None and place not in before]
     assert born  # some took places that were just freed
     for racer in born:
-        (parent,) = [old for old in before.values() if np.array_equal(old.cloud.centre, racer.cloud.centre)]
-        old = parent.cloud.units > 0
-        assert np.array_equal(racer.cloud.variance[old], parent.cloud.variance[old])
-        assert np.array_equal(racer.cloud.path[old], parent.cloud.path[old])
-        new = (racer.cloud.units > 0) & ~old
-        spread = racer.cloud.spread * np.sqrt(racer.cloud.variance[new])
+        (parent,) = [
+            old for old in before.values() if np.array_equal(old.distribution.centre, racer.distribution.centre)
+        ]
+        old = parent.distribution.units > 0
+        assert np.array_equal(racer.distribution.variance[old], parent.distribution.variance[old])
+        assert np.array_equal(racer.distribution.path[old], parent.distribution.path[old])
+        new = (racer.distribution.units > 0) & ~old
+        spread = racer.distribution.spread * np.sqrt(racer.distribution.variance[new])
         assert np.all(spread >= made.settings.sample_spread * 0.999)  # what is new is tried widely
-        assert racer.cloud.spread == parent.cloud.spread
+        assert racer.distribution.spread == parent.distribution.spread
 
 
 def test_the_lineage_has_the_change_that_made_a_structure_and_then_tuning() -> None:
@@ -347,15 +349,15 @@ def test_the_worst_are_left_where_asked() -> None:
         assert racer is not None
         assert made.population is not None
         shape = made.population.take(np.zeros(8, np.int64))
-        cloud = Cloud.around(np.zeros(SIZE), made.problem.units(shape).sizes, 0.2)
+        distribution = SamplingDistribution.around(np.zeros(SIZE), made.problem.units(shape).sizes, 0.2)
         draws = normal_rows(1, "sample", np.arange(9), SIZE)[1:]
         values = made.problem.try_cases(
-            made.problem.with_numbers(shape, cloud.places(draws)),
+            made.problem.with_parameters(shape, distribution.places(draws)),
             *(np.zeros(1, np.uint64), Conditions(0.0, False, 0, 0.0, 0), np.zeros((8, 2))),
         ).worth.sum(axis=1)
         order = np.argsort(-values, kind="stable")
-        cloud.move(draws[order[:4]], 1e-4, 0.3, draws[order[:-5:-1]] if leaves else None)
-        assert racer.cloud.centre.tolist() == cloud.centre.tolist()
+        distribution.move(draws[order[:4]], 1e-4, 0.3, draws[order[:-5:-1]] if leaves else None)
+        assert racer.distribution.centre.tolist() == distribution.centre.tolist()
 
 
 def test_who_is_best_in_a_case_stays_beside_the_best() -> None:
@@ -446,26 +448,28 @@ def test_a_case_that_is_not_survived_gets_a_reflex_which_is_tuned_alone(fits: bo
     assert racer.made_by == REFLEXED
     assert racer.later is not None
     assert "reflex for right" in made.standing()
-    begun, rests, tried = racer.cloud.centre.copy(), made.numbers[parent], made.counters.evaluations
+    begun, rests, tried = racer.distribution.centre.copy(), made.numbers[parent], made.counters.evaluations
     asked = len(problem.asked)
     advance(made, 4)
-    moved = racer.cloud.centre != begun
-    assert np.array_equal(moved, racer.cloud.units > 0)
+    moved = racer.distribution.centre != begun
+    assert np.array_equal(moved, racer.distribution.units > 0)
     assert moved.any()
     assert not moved.all()
     assert made.numbers[parent] == rests  # nobody of it was scored
     assert made.counters.evaluations == tried + 4 * 9
     assert {int(key) // 1000 for episodes in problem.asked[asked:] for key in episodes} == {2}
-    learned = racer.cloud
+    learned = racer.distribution
     advance(made, 1)
     assert racer.case == ALL
     assert racer.later is None
     assert racing(made) == 3  # parent, reflex and a child
-    assert np.array_equal(racer.cloud.centre, learned.centre)
-    assert np.sum(racer.cloud.units > 0) > np.sum(learned.units > 0)
-    before = racer.cloud.centre.copy()
+    assert np.array_equal(racer.distribution.centre, learned.centre)
+    assert np.sum(racer.distribution.units > 0) > np.sum(learned.units > 0)
+    before = racer.distribution.centre.copy()
     advance(made, 1)
-    assert np.array_equal(racer.cloud.centre != before, racer.cloud.units > 0)  # all numbers are tuned now
+    assert np.array_equal(
+        racer.distribution.centre != before, racer.distribution.units > 0
+    )  # all numbers are tuned now
     assert made.racers[place] is racer
 
 
@@ -634,7 +638,7 @@ def test_odd_checkpoints_are_refused() -> None:
         ("structures", (0, 0), -1.0),
         ("clouds", (0, 0), np.nan),
     ):
-        with pytest.raises(ValueError, match=r"odd|cloud"):
+        with pytest.raises(ValueError, match=r"odd|distribution"):
             made.restore_extras(spoilt(extras, name, place, value))
     with pytest.raises(ValueError, match="missing"):
         made.restore_extras({name: array for name, array in extras.items() if name != "races"})
@@ -723,8 +727,8 @@ def test_training_meets_the_world_of_the_task() -> None:
     ):
         task = replace(config.task, steps=80, **world)  # type: ignore[call-arg]
         problem = ProgramProblem(config.registers, config.variation, task, threads=1)
-        moving = problem.with_numbers(program, numbers)
-        episodes = task.spread(arz.fresh_episodes(4))
+        moving = problem.with_parameters(program, numbers)
+        episodes = task.stratified(arz.fresh_episodes(4))
         tried = problem.try_cases(moving, episodes, Conditions(), np.zeros((1, 4)))
         assert tried.objectives.tolist() == problem.score(moving, episodes)[0].tolist()
 

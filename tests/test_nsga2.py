@@ -42,7 +42,7 @@ class TradeOff:
     easier: list[int] = field(default_factory=list)
     objectives: int = 2
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         return episodes
 
     def random(self, keys: Keys) -> Pairs:

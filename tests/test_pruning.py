@@ -23,7 +23,7 @@ def call(*words: str, code: int = 0) -> None:
 
 
 def score(program: Program) -> float:
-    return float(evaluate(program, TASK, TASK.spread(fresh_episodes(200))).mean[0])
+    return float(evaluate(program, TASK, TASK.stratified(fresh_episodes(200))).mean[0])
 
 
 def test_a_champion_gets_smaller_and_stays_nearly_as_good() -> None:

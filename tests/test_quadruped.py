@@ -179,7 +179,7 @@ def test_random_breaks_are_spread_over_legs_and_steps() -> None:
     assert found[:, 1].min() < 5
     assert found[:, 1].max() > 994
     assert abs(found[:, 1].mean() - 499.5) < 20
-    spread = Quadruped().breaks(Quadruped().spread(fresh_episodes(32)))
+    spread = Quadruped().breaks(Quadruped().stratified(fresh_episodes(32)))
     for leg in range(4):
         steps = np.sort(spread[spread[:, 0] == leg, 1])
         assert len(steps) == 8
@@ -188,13 +188,13 @@ def test_random_breaks_are_spread_over_legs_and_steps() -> None:
 
 def test_episodes_are_spread_as_far_as_there_are_steps() -> None:
     task = Quadruped(steps=5)
-    found = task.breaks(task.spread(fresh_episodes(48)))
+    found = task.breaks(task.stratified(fresh_episodes(48)))
     assert np.all(np.bincount(found[:, 0]) == 12)
     assert set(found[:, 1].tolist()) == set(range(5))
 
 
 def test_objectives_are_what_they_say() -> None:
-    episodes = TASK.spread(fresh_episodes(16))
+    episodes = TASK.stratified(fresh_episodes(16))
     found = evaluate(assorted(), TASK, episodes)
     free = replace(TASK, constraint=False, floor=False)
     names = ("return", "length", "worst_leg", *LEGS, "distance")
@@ -214,7 +214,7 @@ def test_objectives_are_what_they_say() -> None:
 
 def test_stopping_the_idle_changes_no_objective() -> None:
     """Standing programs are worth nothing, and need not stand to the end for that."""
-    task, episodes = Quadruped(), Quadruped().spread(fresh_episodes(8))
+    task, episodes = Quadruped(), Quadruped().stratified(fresh_episodes(8))
     programs = assorted()
     whole = evaluate(programs, task, episodes)
     stopped = evaluate(programs, task, episodes, stops_idle=True)

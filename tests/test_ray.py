@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import arz
-from arz.cluster.crew import WorkerError
+from arz.cluster.handles import WorkerError
 from arz.evaluate import evaluate, fresh_episodes
 from arz.native import core
 from arz.program import Batch

@@ -40,7 +40,7 @@ class Near:
     asked: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     objectives: int = 1
 
-    def spread(self, episodes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def stratified(self, episodes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return episodes
 
     def random(self, keys: NDArray[np.uint64]) -> Numbers:

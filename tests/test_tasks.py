@@ -105,7 +105,7 @@ def test_stepped_recorded_and_rolled_out_are_one_episode(task: Task, policy: Any
 
 
 def test_objectives_and_cases_are_of_the_episodes(task: Task) -> None:
-    batch, episodes = policies(task), task.spread(arz.fresh_episodes(8))
+    batch, episodes = policies(task), task.stratified(arz.fresh_episodes(8))
     found = arz.evaluate(batch, task, episodes, threads=1, **task.scoring)
     objectives = task.objectives(task.objective_names, found, episodes)
     assert objectives.shape == (len(batch), len(task.objective_names))

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from arz.search.base import NO_PARENT
-from arz.search.cloud import Cloud
+from arz.search.cma import SamplingDistribution
 from arz.search.draws import normal_rows
 from arz.search.problem import Units
 from arz.search.tuning import Tuning, TuningSettings
@@ -47,7 +47,7 @@ class Valley:
     tuned_by: int = 4
     asked: list[tuple[int, ...]] = field(default_factory=list)
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         return episodes
 
     def random(self, keys: Keys) -> Rows:
@@ -68,11 +68,11 @@ class Valley:
         value = -np.sqrt(np.add.reduce(off**2, axis=1)) + 10.0 * genomes.shapes
         return np.stack([value, -genomes.values[:, 3]], axis=1), np.ones(len(genomes))
 
-    def numbers(self, genomes: Rows) -> Floats:
+    def parameters(self, genomes: Rows) -> Floats:
         return genomes.values.copy()
 
-    def with_numbers(self, genome: Rows, numbers: Floats) -> Rows:
-        return Rows(np.repeat(genome.shapes, len(numbers)), numbers)
+    def with_parameters(self, genome: Rows, parameters: Floats) -> Rows:
+        return Rows(np.repeat(genome.shapes, len(parameters)), parameters)
 
     def units(self, genome: Rows, tuned: tuple[str, ...] = (), small: float = 0.2) -> Units:
         return Units(np.append(WIDTHS[:5], 0.0), 0)
@@ -93,9 +93,9 @@ def test_it_finds_numbers_of_all_sizes_and_leaves_alone_what_does_not_matter() -
     assert made.champion is not None
     assert np.abs((made.champion.values[0] - BEST) / WIDTHS)[:5].max() < 1e-3
     assert made.champion.values[0, 5] == 0.0
-    cloud = made.clouds[0]
-    assert cloud is not None
-    assert cloud.spread < 0.01
+    distribution = made.distributions[0]
+    assert distribution is not None
+    assert distribution.spread < 0.01
 
 
 def test_the_first_of_a_generation_is_the_centre() -> None:
@@ -104,13 +104,13 @@ def test_the_first_of_a_generation_is_the_centre() -> None:
     assert made.population is not None
     assert np.array_equal(made.population.values[0], START.values[0])
     births, _ = made.advance()
-    cloud = made.clouds[0]
-    assert cloud is not None
+    distribution = made.distributions[0]
+    assert distribution is not None
     assert (births.parents == 0).all()
     assert (births.mutations == 4).all()
     before = made.population.values[0]
     assert not np.array_equal(before, START.values[0])
-    assert not np.array_equal(before, cloud.centre)  # it has moved on
+    assert not np.array_equal(before, distribution.centre)  # it has moved on
 
 
 def test_without_a_start_it_tunes_the_best_of_random_ones() -> None:
@@ -129,9 +129,9 @@ def test_a_second_objective_counts_as_much_as_it_is_said_to() -> None:
     made = tuning(importance=(1.0, 50.0))
     for _ in range(60):
         made.advance()
-    cloud = made.clouds[0]
-    assert cloud is not None
-    assert cloud.centre[3] < -2.0
+    distribution = made.distributions[0]
+    assert distribution is not None
+    assert distribution.centre[3] < -2.0
 
 
 def test_it_goes_on_from_a_checkpoint_bit_for_bit() -> None:
@@ -172,16 +172,16 @@ def test_the_spread_stays_between_its_bounds() -> None:
     made = tuning(sample_spread=0.2, least_spread=0.1, most_spread=0.25)
     for _ in range(100):
         made.advance()
-        cloud = made.clouds[0]
-        assert cloud is not None
-        assert 0.1 <= cloud.spread <= 0.25
+        distribution = made.distributions[0]
+        assert distribution is not None
+        assert 0.1 <= distribution.spread <= 0.25
 
 
 def test_nothing_to_tune_is_no_mishap() -> None:
-    cloud = Cloud.around(np.arange(3.0), np.zeros(3), 0.1)
-    cloud.move(np.ones((4, 3)), 0.05, 0.3)
-    assert cloud.centre.tolist() == [0.0, 1.0, 2.0]
-    assert cloud.places(np.ones((2, 3))).tolist() == [[0.0, 1.0, 2.0]] * 2
+    distribution = SamplingDistribution.around(np.arange(3.0), np.zeros(3), 0.1)
+    distribution.move(np.ones((4, 3)), 0.05, 0.3)
+    assert distribution.centre.tolist() == [0.0, 1.0, 2.0]
+    assert distribution.places(np.ones((2, 3))).tolist() == [[0.0, 1.0, 2.0]] * 2
 
 
 @pytest.mark.parametrize(
@@ -205,17 +205,17 @@ def test_odd_settings_get_a_sentence(changes: dict[str, Any], message: str) -> N
     [np.zeros((5, 4)), np.zeros((6, 1)), *(np.full((6, 4), value) for value in (0.0, np.nan, -1.0, 1e308, 0.5))],
 )
 def test_odd_clouds_are_refused(rows: Floats) -> None:
-    with pytest.raises(ValueError, match="a cloud"):
-        Cloud.of_rows(rows)
+    with pytest.raises(ValueError, match="a distribution"):
+        SamplingDistribution.of_rows(rows)
 
 
 def test_a_cloud_of_another_size_is_refused() -> None:
     made = tuning()
     made.advance()
     with pytest.raises(ValueError, match="dimensions"):
-        made.restore_extras({"cloud_0": Cloud.around(np.zeros(4), np.ones(4), 0.1).rows()})
+        made.restore_extras({"cloud_0": SamplingDistribution.around(np.zeros(4), np.ones(4), 0.1).rows()})
     with pytest.raises(ValueError, match="unknown islands"):
-        made.restore_extras({"cloud_7": Cloud.around(np.zeros(6), np.ones(6), 0.1).rows()})
+        made.restore_extras({"cloud_7": SamplingDistribution.around(np.zeros(6), np.ones(6), 0.1).rows()})
 
 
 def test_missing_clouds_are_refused() -> None:
@@ -223,7 +223,7 @@ def test_missing_clouds_are_refused() -> None:
     made.advance()
     extras = made.extras()
     del extras["cloud_1"]
-    with pytest.raises(ValueError, match="a cloud is missing"):
+    with pytest.raises(ValueError, match="a distribution is missing"):
         made.restore_extras(extras)
     made.population = None
     with pytest.raises(ValueError, match="without individuals"):
@@ -231,13 +231,13 @@ def test_missing_clouds_are_refused() -> None:
 
 
 def test_the_spread_along_a_number_follows_the_samples_that_were_good() -> None:
-    cloud = Cloud.around(np.zeros(6), np.ones(6), 0.1)
+    distribution = SamplingDistribution.around(np.zeros(6), np.ones(6), 0.1)
     good = np.full((10, 6), 0.1) * np.resize([1, -1], (10, 1))
     good[:, 0] *= 30
     for generation in range(20):
-        cloud.move(good if generation % 2 else -good, 0.01, 1.0)  # to and fro: the centre stays
-    assert cloud.variance[0] > 2
-    assert (cloud.variance[1:] < 0.5).all()
+        distribution.move(good if generation % 2 else -good, 0.01, 1.0)  # to and fro: the centre stays
+    assert distribution.variance[0] > 2
+    assert (distribution.variance[1:] < 0.5).all()
 
 
 def test_a_step_that_leaves_the_worst_too_goes_further_up() -> None:
@@ -248,9 +248,9 @@ def test_a_step_that_leaves_the_worst_too_goes_further_up() -> None:
         draws = normal_rows(seed, "sample", np.arange(46), 300)
         draws = draws[np.argsort(-draws[:, 0])]
         for found, worst in ((followed, None), (left, draws[:22:-1])):
-            cloud = Cloud.around(np.zeros(300), np.ones(300), 0.1)
-            cloud.move(draws[:23], 0.1, 0.1, worst)
-            found.append((cloud.centre[0], float(np.linalg.norm(cloud.centre[1:]))))
+            distribution = SamplingDistribution.around(np.zeros(300), np.ones(300), 0.1)
+            distribution.move(draws[:23], 0.1, 0.1, worst)
+            found.append((distribution.centre[0], float(np.linalg.norm(distribution.centre[1:]))))
     (up, aside), (further, as_far) = np.mean(followed, axis=0), np.mean(left, axis=0)
     assert 1.3 < further / up < 1.5
     assert 0.95 < as_far / aside < 1.05

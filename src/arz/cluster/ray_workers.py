@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.cluster.crew import TIME_LIMIT, Crew, LostError, WorkerError, check_limits
+from arz.cluster.handles import LostError, WorkerError
 from arz.cluster.packing import Packed
 from arz.cluster.scheduling import DEPTH
 from arz.cluster.worker import Worker
+from arz.cluster.worker_pool import TIME_LIMIT, WorkerPool, check_limits
 from arz.files import out_of_working_directory
 from arz.interpreter import available_threads
 from arz.names import install
@@ -31,7 +32,7 @@ GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + SETTINGS + bytes(5)
 """How a connection in HTTP/2 begins: a preface, and settings, here none."""
 
 
-class RayWorkers(Crew):
+class RayWorkers(WorkerPool):
     """Workers of a Ray cluster: `with RayWorkers("auto") as workers: arz.evolve("quadruped", workers=workers)`.
 
     They come and go with the machines of the cluster.
@@ -107,9 +108,9 @@ class RayCluster:
         """How many CPUs the cluster has now."""
         return int(self._ray.cluster_resources().get("CPU", 0))
 
-    def hire(self) -> RayHand:
+    def start(self) -> RayHandle:
         """One more actor; it comes when a CPU is free."""
-        return RayHand(self, self._actor.remote())
+        return RayHandle(self, self._actor.remote())
 
     def close(self) -> None:
         """Leaves the cluster; ends it, if it was started here."""
@@ -171,7 +172,7 @@ def _greeted(line: socket.socket) -> bytes:
         return b""
 
 
-class RayHand:
+class RayHandle:
     """An actor."""
 
     def __init__(self, cluster: RayCluster, actor: Any) -> None:

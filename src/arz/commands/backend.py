@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Iterator
 
 from arz import terminal
-from arz.cluster.crew import TIME_LIMIT, check_limits
 from arz.cluster.ray_workers import RayWorkers
+from arz.cluster.worker_pool import TIME_LIMIT, check_limits
 
 
 @contextlib.contextmanager

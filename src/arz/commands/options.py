@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from typing import Any
 
-from arz.cluster.crew import TIME_LIMIT
+from arz.cluster.worker_pool import TIME_LIMIT
 from arz.commands.sources import import_named
 from arz.runs import config as configs
 from arz.runs.run import CHECKPOINT_SECONDS

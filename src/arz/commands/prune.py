@@ -73,7 +73,7 @@ def as_in_run(run: Run) -> dict[str, Any]:
     return how | ({"tolerance": run.config.limits.prune} if run.config.limits.prune else {})
 
 
-def ending(run: Run, threads: int | None, hired: RayWorkers | None, is_silent: bool) -> tuple[Pruned, Path] | None:
+def ending(run: Run, threads: int | None, pool: RayWorkers | None, is_silent: bool) -> tuple[Pruned, Path] | None:
     """The champion of a run as small as its configuration allows, in the folder of the run; None if it shall not be."""
     champion = run.champion
     if not run.config.limits.prune or run.folder is None or not isinstance(champion, Program):
@@ -85,7 +85,7 @@ def ending(run: Run, threads: int | None, hired: RayWorkers | None, is_silent: b
             champion,
             run.config.task,
             threads=threads,
-            workers=hired,
+            workers=pool,
             show=lambda share, text: show(share, f"pruning: {text}"),
             **as_in_run(run),
         )

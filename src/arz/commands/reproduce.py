@@ -57,11 +57,11 @@ def run(options: argparse.Namespace) -> int:
     items = [find_item(name) for name in names]
     made: list[Kept] = []
     try:
-        with workers(options, options.quiet or options.json) as hired, terminal.stoppable() as should_stop:
-            if hired is not None:
-                hired.should_stop = should_stop
+        with workers(options, options.quiet or options.json) as pool, terminal.stoppable() as should_stop:
+            if pool is not None:
+                pool.should_stop = should_stop
             for item in items:
-                made.append(_make(item, folder, options, should_stop, hired))
+                made.append(_make(item, folder, options, should_stop, pool))
                 if not options.json:
                     _print(made[-1])
     except StoppedError:
@@ -74,13 +74,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make(
-    item: Item, folder: Path, options: argparse.Namespace, should_stop: Callable[[], bool], hired: Workers | None
+    item: Item, folder: Path, options: argparse.Namespace, should_stop: Callable[[], bool], pool: Workers | None
 ) -> Kept:
     """The item: what is there already, or made now."""
     is_silent = options.quiet or options.json
     jobs = options.jobs or available_threads()
     with terminal.bar(is_silent) as show:
-        work = Work(item, options.scale, folder, jobs, terminal.timed(show), should_stop, hired)
+        work = Work(item, options.scale, folder, jobs, terminal.timed(show), should_stop, pool)
         if not is_kept(work):
             count, minutes = len(item.runs(work.scale)), item.minutes(work.scale) / jobs
             if count:

@@ -29,5 +29,5 @@ def run(options: argparse.Namespace) -> int:
         if options.budget is not None or options.target is not None:
             run.extend(options.budget, options.target)
         run.lock()
-        with workers(options, shows_nothing(options)) as hired:
-            return go_on(run, options, log_class, hired)
+        with workers(options, shows_nothing(options)) as pool:
+            return go_on(run, options, log_class, pool)

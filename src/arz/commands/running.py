@@ -58,8 +58,8 @@ def begin(options: argparse.Namespace, base: configs.Config, name: str) -> int:
     refuse_existing(options.output)
     if options.backend != "local":
         config.search.check("workers")
-    with workers(options, shows_nothing(options)) as hired, _create(options, config, name, start) as run:
-        return go_on(run, options, log_class, hired)
+    with workers(options, shows_nothing(options)) as pool, _create(options, config, name, start) as run:
+        return go_on(run, options, log_class, pool)
 
 
 def _create(options: argparse.Namespace, config: configs.Config, name: str, start: AnyPolicy | None) -> Run:
@@ -93,7 +93,7 @@ def shows_nothing(options: argparse.Namespace) -> bool:
     return bool(options.quiet or options.json)
 
 
-def go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWorkers | None) -> int:
+def go_on(run: Run, options: argparse.Namespace, log_class: Any, pool: RayWorkers | None) -> int:
     """Evolves until the run ends or is stopped, and says what came out; returns the exit code."""
     is_silent = shows_nothing(options)
     run.lock()
@@ -103,8 +103,8 @@ def go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWorke
         )
     log = log_class(str(folder_inside(run.folder, "tensorboard"))) if log_class and run.folder else None
     with terminal.stoppable() as should_stop, terminal.showing(options.quiet) as show:
-        if hired is not None:
-            hired.should_stop = should_stop
+        if pool is not None:
+            pool.should_stop = should_stop
 
         def on_progress(standing: Progress) -> None:
             show(standing)
@@ -114,7 +114,7 @@ def go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWorke
         try:
             reason = run.evolve(
                 threads=options.threads,
-                workers=hired,
+                workers=pool,
                 on_progress=on_progress,
                 should_stop=should_stop,
                 checkpoint_seconds=options.save_every,
@@ -135,18 +135,18 @@ def go_on(run: Run, options: argparse.Namespace, log_class: Any, hired: RayWorke
         spent = terminal.duration(run.facts["seconds"])
         more = f" To go on, give arz resume {MORE[reason]}." if goes_on and reason in MORE else ""
         terminal.note(f"Ended: {ENDINGS[reason]}, after {spent}.{more}")
-    _report(run, options, reason, hired)
+    _report(run, options, reason, pool)
     return 0
 
 
-def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorkers | None) -> None:
+def _report(run: Run, options: argparse.Namespace, reason: str, pool: RayWorkers | None) -> None:
     """Says what came out."""
     has_champion = bool(run.champions)
-    results = run.test(threads=options.threads, workers=hired) if has_champion and not options.no_test else []
+    results = run.test(threads=options.threads, workers=pool) if has_champion and not options.no_test else []
     figures_made = _figures(run, results) if results else []
     if options.json:
         made: dict[str, Any] = {"figures": [str(path) for path in figures_made]}
-        smaller = ending(run, options.threads, hired, is_silent=True) if has_champion else None
+        smaller = ending(run, options.threads, pool, is_silent=True) if has_champion else None
         made |= {"pruned": told(*smaller)} if smaller is not None else {}
         print_json({**summary(run), "ended": reason, "tests": result_rows(results), **made})
         return
@@ -160,7 +160,7 @@ def _report(run: Run, options: argparse.Namespace, reason: str, hired: RayWorker
         print_tests(results, run.config.task, f"Mean return over {len(results[0].returns)} test episodes")
         terminal.say(f"Figures: {', '.join(map(str, figures_made))}")
         terminal.say(f"A film of an episode: arz replay {run.folder}")
-    smaller = ending(run, options.threads, hired, options.quiet)
+    smaller = ending(run, options.threads, pool, options.quiet)
     if smaller is not None:
         terminal.say(sentence(*smaller))
 

@@ -52,21 +52,21 @@ def run(options: argparse.Namespace) -> int:
     made = Sweep(_config(options), _grid(options), Path(options.output), options.seed, Path(options.preset).stem)
     total = len(made.points)
     made.check_jobs(options.jobs, options.backend != "local")
-    with workers(options, options.json) as hired, terminal.stoppable() as should_stop:
-        if hired is not None:
-            hired.should_stop = should_stop
+    with workers(options, options.json) as pool, terminal.stoppable() as should_stop:
+        if pool is not None:
+            pool.should_stop = should_stop
 
         def say(tried: Tried) -> None:
             terminal.note(f"{_named(tried.settings)}: {tried.score:.1f}", options.json)
 
         terminal.note(f"{made.folder}: {total} points, {options.jobs} at a time. Ctrl-C stops and saves.", options.json)
-        found = made.run(jobs=options.jobs, workers=hired, on_done=say, should_stop=should_stop)
+        found = made.run(jobs=options.jobs, workers=pool, on_done=say, should_stop=should_stop)
         is_whole = len(found) == total
         best = max((t for t in found if math.isfinite(t.score)), key=lambda tried: tried.score, default=None)
         repeats: list[dict[str, Any]] = []
         if is_whole and best is not None:
             for seed, score, folder in made.repeat(
-                best.settings, options.repeats, jobs=options.jobs, workers=hired, should_stop=should_stop
+                best.settings, options.repeats, jobs=options.jobs, workers=pool, should_stop=should_stop
             ):
                 terminal.note(f"best again, seed {seed}: {score:.1f}", options.json)
                 repeats.append({"seed": seed, "score": score, "run": str(folder)})

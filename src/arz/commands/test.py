@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> None:
         with Run.open(options.source) as run:
             task: Task = run.config.task
             variant = checked_variant(task, given)
-            with workers(options, options.json) as hired:
-                results = run.test(**how, workers=hired, **variant)
+            with workers(options, options.json) as pool:
+                results = run.test(**how, workers=pool, **variant)
         is_usual = (options.episodes, options.seed, variant) == (100, TEST_SEED, {})
         if is_usual and not options.json:
             figure = figure or Path(options.source) / "test.png"
@@ -83,8 +83,8 @@ def run(options: argparse.Namespace) -> None:
         if options.change:
             task = task.shown(options.change, None)
         variant = checked_variant(task, given)
-        with workers(options, options.json) as hired:
-            results = assess(program, replace(task, **variant), **how, workers=hired)
+        with workers(options, options.json) as pool:
+            results = assess(program, replace(task, **variant), **how, workers=pool)
     if figure:
         title = style.title_of(options.source, f"{options.episodes} test episodes each")
         highest = replace(task, **variant).highest_return

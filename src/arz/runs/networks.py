@@ -89,21 +89,21 @@ class NetworkProblem:
             self.architecture, np.where(draws >> np.uint64(63), genomes.numbers[first], genomes.numbers[second])
         )
 
-    def numbers(self, genomes: NetworkBatch) -> Floats:
+    def parameters(self, genomes: NetworkBatch) -> Floats:
         """All of them."""
         return genomes.numbers.copy()
 
-    def with_numbers(self, genome: NetworkBatch, numbers: Floats) -> NetworkBatch:
+    def with_parameters(self, genome: NetworkBatch, parameters: Floats) -> NetworkBatch:
         """The same architecture with other numbers."""
-        return NetworkBatch(genome.architecture, np.array(numbers))
+        return NetworkBatch(genome.architecture, np.array(parameters))
 
     def fingerprints(self, genomes: NetworkBatch) -> NDArray[np.uint64]:
         """The bits of their numbers."""
         return core.row_keys(np.ascontiguousarray(genomes.numbers))
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         """Episodes that show the task evenly."""
-        return self.task.spread(episodes)
+        return self.task.stratified(episodes)
 
     def score(self, genomes: NetworkBatch, episodes: Keys) -> tuple[Floats, Floats]:
         """The objectives over the episodes, and the steps that they took."""

@@ -15,7 +15,7 @@ from arz.interpreter import execute_batch
 from arz.native import core
 from arz.program import Batch, Memory
 from arz.runs.senses import fitted
-from arz.search.cloud import HUGE
+from arz.search.cma import HUGE
 from arz.search.draws import normal_rows
 from arz.search.problem import SMALL_EFFECT, UNTRIED, Conditions, Reflex, Trial, Units
 from arz.streams import Stream, key
@@ -120,16 +120,16 @@ class ProgramProblem:
         """Tuning changes start values."""
         return MUTATIONS.index("randomize_constants")
 
-    def numbers(self, genomes: Batch) -> NDArray[np.float64]:
+    def parameters(self, genomes: Batch) -> NDArray[np.float64]:
         """The start values."""
         return np.array(genomes.core.arrays()[3])
 
-    def with_numbers(self, genomes: Batch, numbers: NDArray[np.float64]) -> Batch:
+    def with_parameters(self, genomes: Batch, parameters: NDArray[np.float64]) -> Batch:
         """The same code with other start values: of each program, or of one with each row."""
-        assert len(genomes) in (1, len(numbers))
-        copies = genomes if len(genomes) == len(numbers) else genomes.take(np.zeros(len(numbers), np.int64))
+        assert len(genomes) in (1, len(parameters))
+        copies = genomes if len(genomes) == len(parameters) else genomes.take(np.zeros(len(parameters), np.int64))
         code = copies.core.arrays()[:3]
-        return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(numbers)))
+        return Batch(self.memory, core.batch(self.memory.native, *code, np.ascontiguousarray(parameters)))
 
     def units(self, genome: Batch, tuned: tuple[str, ...] = (), small: float = SMALL_EFFECT) -> Units:
         """From the change of the actions, on the observations of some episodes, when one start value changes a little.
@@ -148,12 +148,12 @@ class ProgramProblem:
     def _units(self, genome: Batch, is_free: NDArray[np.bool_], small: float) -> Units:
         """The same for start values that are free to change."""
         task = self.task.shorter(GAZE_STEPS)
-        episodes = task.spread(streams.keys(0, "episodes for units", np.arange(GAZE)))
+        episodes = task.stratified(streams.keys(0, "episodes for units", np.arange(GAZE)))
         columns = list(record(genome[0], task, episodes).values())[: self.memory.observations]
         seen = np.stack(columns, axis=2).swapaxes(0, 1)
         is_seen = np.asarray(~np.isnan(seen).any(axis=2))
         shown = np.ascontiguousarray(np.where(is_seen[..., None], seen, 0.0))
-        values = self.numbers(genome)
+        values = self.parameters(genome)
         usual = self._actions(genome, shown)
         effects = np.zeros(values.shape[1])
         free = np.flatnonzero(is_free)
@@ -161,7 +161,7 @@ class ProgramProblem:
             which = free[first : first + AT_ONCE]
             moved = np.repeat(values, len(which), axis=0)
             moved[np.arange(len(which)), which] += NUDGE
-            change = self._actions(self.with_numbers(genome, moved), shown) - usual
+            change = self._actions(self.with_parameters(genome, moved), shown) - usual
             tame = np.clip(np.nan_to_num(change, posinf=0.0, neginf=0.0), -HUGE, HUGE)
             squares = np.mean(tame**2, axis=3)[:, is_seen]
             effects[which] = np.sqrt(squares.sum(axis=1) / np.maximum((squares > 0).sum(axis=1), 1)) / NUDGE
@@ -225,7 +225,7 @@ class ProgramProblem:
 
     def _richness(self, genomes: Batch) -> NDArray[np.float64]:
         drawn = normal_rows(0, "numbers for richness", np.arange(1), self.memory.image_size)
-        wild = self.with_numbers(genomes, np.repeat(WILD * drawn, len(genomes), axis=0))
+        wild = self.with_parameters(genomes, np.repeat(WILD * drawn, len(genomes), axis=0))
         seen = self.probe[: GLANCES + 1, :1]
         nudged = np.repeat(seen, 2 * seen.shape[2], axis=1)
         nudged[-1] += NUDGE * np.concatenate([np.eye(seen.shape[2]), -np.eye(seen.shape[2])])
@@ -249,14 +249,14 @@ class ProgramProblem:
         found = np.zeros(len(genomes))
         for place in range(len(genomes)):
             genome = genomes.take(np.array([place]))
-            usual = self._quiet_actions(self.with_numbers(genome, drawn), shown).reshape(1, -1)
+            usual = self._quiet_actions(self.with_parameters(genome, drawn), shown).reshape(1, -1)
             free = np.flatnonzero(self._is_read(genome))
             changes = [np.zeros((0, usual.size))]
             for first in range(0, len(free), AT_ONCE):
                 which = free[first : first + AT_ONCE]
                 moved = np.repeat(drawn, len(which), axis=0)
                 moved[np.arange(len(which)), which] += NUDGE
-                actions = self._quiet_actions(self.with_numbers(genome, moved), shown)
+                actions = self._quiet_actions(self.with_parameters(genome, moved), shown)
                 changes.append((actions.reshape(len(which), -1) - usual) / NUDGE)
             found[place] = len(_independent(np.concatenate(changes), LEAST_FREEDOM))
         return found
@@ -292,7 +292,7 @@ class ProgramProblem:
         is_new = self._is_read(child) & ~self._is_read(genome)
         is_new[self.memory.image_slice("s", latch)] = False
         if eases is not None:
-            episodes = self.task.spread(streams.keys(name, "episodes for a sense", np.arange(SENSED)))
+            episodes = self.task.stratified(streams.keys(name, "episodes for a sense", np.arange(SENSED)))
             task = self.task.eased(eases.tolist())
             columns = list(record(genome[0], task, episodes).values())[: self.memory.observations]
             seen = np.stack(columns, axis=2)
@@ -301,11 +301,11 @@ class ProgramProblem:
             found = fitted(seen, is_case & (np.arange(seen.shape[1]) >= task.happens(episodes)[:, None]))
             if found is None:
                 return Reflex(None, none, steps)
-            numbers = self.numbers(child)
+            numbers = self.parameters(child)
             places = self.memory.image_slice("v", sense), self.memory.image_slice("s", threshold)
             numbers[0, places[0]], numbers[0, places[1]] = 0.0, found[1]
             numbers[0, places[0]][: len(found[0])] = found[0]
-            child = self.with_numbers(child, numbers)
+            child = self.with_parameters(child, numbers)
             for place in places:
                 is_new[place] = False
         units = self._units(child, is_new, small)
@@ -316,7 +316,7 @@ class ProgramProblem:
         found, kinds = episodes[:0], len(self.case_names)
         while len(found) < len(episodes):
             more = [streams.keys(len(found) + kind, "episodes of one case", episodes) for kind in range(kinds)]
-            drawn = self.task.spread(np.concatenate(more))
+            drawn = self.task.stratified(np.concatenate(more))
             found = np.concatenate([found, drawn[self.task.cases(drawn) == case]])
         return found[: len(episodes)]
 
@@ -363,9 +363,9 @@ class ProgramProblem:
             found = [each.result() for each in pending]
         return Evaluation.joined(found).take(np.argsort(np.concatenate(places)))
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         """Episodes that show the task evenly."""
-        return self.task.spread(episodes)
+        return self.task.stratified(episodes)
 
     def fingerprints(self, genomes: Batch) -> NDArray[np.uint64]:
         """What programs of the same behaviour share: their effective code, or the bits of their actions."""

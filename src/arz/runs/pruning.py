@@ -16,7 +16,7 @@ from arz.explain.ablation import Show, smallest, tell_nobody
 from arz.interpreter import available_threads
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
-from arz.search.cloud import Cloud
+from arz.search.cma import SamplingDistribution
 from arz.search.draws import normal_rows
 from arz.search.problem import Conditions
 from arz.simplify import with_own_names
@@ -79,7 +79,7 @@ def prune(
         raise ValueError(f"generations must be 0 or more, not {generations}")
     tell = show or tell_nobody
     used = available_threads() if threads is None else threads
-    deciding = task.spread(keys(seed, "pruning episodes", np.arange(episodes)))
+    deciding = task.stratified(keys(seed, "pruning episodes", np.arange(episodes)))
 
     def scored(which: Program) -> float:
         return float(evaluate(which, task, deciding, threads=used, workers=workers).mean[0])
@@ -119,18 +119,18 @@ def lines(program: Program) -> int:
 def _tuned(
     program: Program, task: Task, generations: int, survival: float, seed: int, threads: int, workers: Workers | None
 ) -> Program:
-    """The same code with other numbers: where the centre of a cloud is after some generations."""
+    """The same code with other numbers: where the centre of a distribution is after some generations."""
     problem = ProgramProblem(program.memory, Variation(), task, threads, workers=workers)
     genome = Batch.pack([program])
-    cloud = Cloud.around(problem.numbers(genome)[0], problem.units(genome).sizes, SPREAD)
+    distribution = SamplingDistribution.around(problem.parameters(genome)[0], problem.units(genome).sizes, SPREAD)
     eases = np.zeros((SAMPLES, len(task.case_names)))
     for generation in range(generations):
         numbers = generation * SAMPLES + np.arange(SAMPLES)
-        draws = normal_rows(seed, "pruning sample", numbers, len(cloud.centre))
+        draws = normal_rows(seed, "pruning sample", numbers, len(distribution.centre))
         played = generation * EPISODES + np.arange(EPISODES)
-        chosen = task.spread(keys(seed, "pruning fitness episodes", played))
-        samples = problem.with_numbers(genome, cloud.places(draws))
+        chosen = task.stratified(keys(seed, "pruning fitness episodes", played))
+        samples = problem.with_parameters(genome, distribution.places(draws))
         worth = problem.try_cases(samples, chosen, Conditions(survival), eases).worth
         value = np.add.reduce(worth, axis=1)
-        cloud.move(draws[np.argsort(-value, kind="stable")[: SAMPLES // 2]], SPREAD / 10, SPREAD)
-    return problem.with_numbers(genome, cloud.centre[None])[0]
+        distribution.move(draws[np.argsort(-value, kind="stable")[: SAMPLES // 2]], SPREAD / 10, SPREAD)
+    return problem.with_parameters(genome, distribution.centre[None])[0]

@@ -56,7 +56,9 @@ class Training:
         )  # which it makes sure of, as a configuration
         self._trainer = Trainer(config.task, shape, settings, seed)
         self._network: AnyPolicy | None = None
-        self._selection = config.task.spread(keys(seed, "selection episodes", np.arange(settings.selection_episodes)))
+        self._selection = config.task.stratified(
+            keys(seed, "selection episodes", np.arange(settings.selection_episodes))
+        )
         self._rows: dict[str, list[dict[str, Any]]] = {"metrics": [], "champions": []}
         self._began, self._reason, self._is_selected = time.monotonic(), "", False
 

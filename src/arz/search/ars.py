@@ -79,7 +79,7 @@ class ArsSettings(SearchSettings):
 
 
 @dataclass
-class Sight:
+class ObservationNormaliser:
     """All that was seen so far: how often, and mean and sum of squared differences from it, of each entry."""
 
     count: float
@@ -118,7 +118,7 @@ class Ars(Search[G]):
     settings: ArsSettings
     centre: Floats = field(default_factory=lambda: np.zeros(0))
     """All numbers of the centre; empty before the first iteration."""
-    sight: Sight | None = None
+    sight: ObservationNormaliser | None = None
 
     def _breed(self) -> Births:
         size, count = self.settings.population, self.counters
@@ -126,8 +126,8 @@ class Ars(Search[G]):
         is_new = bool(self._begin_lives())
         if is_new:
             begin = self.start if self.start is not None else self.problem.random(keys(self.seed, "random", [first]))
-            self.centre = self.problem.numbers(begin)[0]
-            self.sight = Sight(0.0, self.centre[:seen].copy(), np.zeros(seen))
+            self.centre = self.problem.parameters(begin)[0]
+            self.sight = ObservationNormaliser(0.0, self.centre[:seen].copy(), np.zeros(seen))
         assert self.sight is not None
         directions = np.zeros((size // 2, len(self.centre)))
         which = first // size * (size // 2) + np.arange(size // 2)
@@ -136,7 +136,7 @@ class Ars(Search[G]):
         places = np.repeat(self.centre[None], size, axis=0)
         places[1::2] += self.settings.noise * directions
         places[2::2] -= self.settings.noise * directions
-        genomes = self.problem.with_numbers(self.problem.structure, places)
+        genomes = self.problem.with_parameters(self.problem.structure, places)
         episode_set = self._episode_set
         objectives, steps, sums = self.problem.watch(genomes, self._fitness_episodes(episode_set))
         count.steps += int(steps.sum())
@@ -179,14 +179,14 @@ class Ars(Search[G]):
         """
         if self.population is None and not arrays:
             return
-        size = self.problem.numbers(self.problem.structure).shape[1]
+        size = self.problem.parameters(self.problem.structure).shape[1]
         shapes = {"centre": (1, size), "sight": (2, self.problem.seen), "count": (1, 1)}
         if {name: array.shape for name, array in arrays.items()} != shapes or self.population is None:
             raise ValueError("the centre or what it has seen is missing, or has another size")
         if not all((np.abs(array) < HUGE).all() for array in arrays.values()) or arrays["count"][0, 0] < 0:
             raise ValueError("the centre is odd")
         self.centre = arrays["centre"][0].copy()
-        self.sight = Sight(float(arrays["count"][0, 0]), *arrays["sight"].copy())
+        self.sight = ObservationNormaliser(float(arrays["count"][0, 0]), *arrays["sight"].copy())
 
 
 def update(directions: Floats, ahead: Floats, behind: Floats, step_size: float) -> Floats:

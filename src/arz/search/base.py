@@ -258,7 +258,7 @@ class Search(ABC, Generic[G]):
         self.objectives = np.zeros((0, self.problem.objectives))
         self._episodes = (-1, np.zeros(0, np.uint64))
         indices = np.arange(self.settings.selection_episodes)
-        self._selection_episodes = self.problem.spread(keys(self.seed, "selection episodes", indices))
+        self._selection_episodes = self.problem.stratified(keys(self.seed, "selection episodes", indices))
 
     @property
     def fitness(self) -> NDArray[np.float64]:
@@ -324,7 +324,7 @@ class Search(ABC, Generic[G]):
 
     def _drawn_episodes(self, first: int, count: int) -> NDArray[np.uint64]:
         """Some of the fitness episodes, by their numbers."""
-        return self.problem.spread(keys(self.seed, "fitness episodes", first + np.arange(count)))
+        return self.problem.stratified(keys(self.seed, "fitness episodes", first + np.arange(count)))
 
     def _compute(
         self, genomes: G, episodes: NDArray[np.uint64], positions: NDArray[np.int64]

@@ -1,12 +1,13 @@
 """Grow and tune: structures race each other while all their numbers are tuned, and the winners grow.
 
 Evolution changes code well and numbers badly, so here each structure is given its chance: a *racer* is an individual
-with a cloud of its own (`cloud.py`), from which in every generation samples are drawn that move its numbers. Racers of
-an island meet the same episodes. After a *rung* of generations the worse half drops out, and rungs become longer
-(successive halving; Jamieson and Talwalkar 2016): who needs longer to learn is protected by the length of the first
-rung. When few are left, a new *round* begins: the survivors stay in the race as they are, beside children that
-are made from them by small structural changes. A child that grows acts nearly as its parent did, and inherits its cloud
-number by number; what was tuned is what is inherited. So a new structure races its parent at equal evaluations.
+with a sampling distribution of its own (`cma.py`), from which in every generation samples are drawn that move its
+numbers. Racers of an island meet the same episodes. After a *rung* of generations the worse half drops out, and rungs
+become longer (successive halving; Jamieson and Talwalkar 2016): who needs longer to learn is protected by the length of
+the first rung. When few are left, a new *round* begins: the survivors stay in the race as they are, beside children
+that are made from them by small structural changes. A child that grows acts nearly as its parent did, and inherits its
+distribution number by number; what was tuned is what is inherited. So a new structure races its parent at equal
+evaluations.
 
 The first racers of a life are random. Where hardly any of them does what counts, and what the others learn leads
 elsewhere (to stand still, say), many can be *tried* first, each with numbers far apart (`tries`). Each racer can learn
@@ -37,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.search.base import MOST, NO_PARENT, Births, Search, SearchSettings
-from arz.search.cloud import HUGE, Cloud, check_spreads
+from arz.search.cma import HUGE, SamplingDistribution, check_spreads
 from arz.search.draws import normal_rows
 from arz.search.problem import SMALL_EFFECT, UNTRIED, Adaptable, Conditions, G, GrowingProblem
 from arz.streams import Stream, key, keys
@@ -233,7 +234,7 @@ class GrowSettings(SearchSettings):
 class Racer:
     """A structure that is tuned."""
 
-    cloud: Cloud
+    distribution: SamplingDistribution
     worth: Floats
     """Of its centre, by case: added up over the later half of this rung."""
     eases: Floats
@@ -251,7 +252,7 @@ class Racer:
     """Whether nobody of it was scored yet."""
     case: int = ALL
     """The case for which its reflex is tuned; and..."""
-    later: Cloud | None = None
+    later: SamplingDistribution | None = None
     """...where samples of all its numbers come from, once it is."""
 
     @property
@@ -318,14 +319,14 @@ class Grow(Search[G]):
         draws, centres = [], []
         for k, racer in enumerate(self._racing(places)):
             drawn = normal_rows(
-                self.seed, "sample", numbers[k * settings.samples :][: settings.samples], len(racer.cloud.centre)
+                self.seed, "sample", numbers[k * settings.samples :][: settings.samples], len(racer.distribution.centre)
             )
             drawn[0] = 0.0  # the centre itself
             draws.append(drawn)
-            centres.append(racer.cloud.places(drawn))
+            centres.append(racer.distribution.places(drawn))
         assert self.population is not None
         owners = np.repeat(places, settings.samples)
-        genomes = self.problem.with_numbers(self.population.take(owners), np.concatenate(centres))
+        genomes = self.problem.with_parameters(self.population.take(owners), np.concatenate(centres))
         worth, objectives, lasted = self._try(genomes, self._racing(places))
         first = np.arange(len(places)) * settings.samples
         parents, mutations = self._origins(places)
@@ -411,7 +412,7 @@ class Grow(Search[G]):
         return self._drawn_episodes(self._episode_set * settings.most_episodes, min(count, settings.most_episodes))
 
     def _follow(self, racer: Racer, worth: Floats, draws: Floats, race: Race) -> None:
-        """The cloud of a racer learns from its samples."""
+        """The distribution of a racer learns from its samples."""
         settings = self.settings
         if 2 * (race.generation + 1) > self._length(race):  # the later half counts
             racer.worth = racer.worth + worth[0] * np.where(worth[0] > 0, 1 - racer.eases / 2, 1.0)
@@ -420,7 +421,7 @@ class Grow(Search[G]):
         order, half = 1 + np.argsort(-value[1:], kind="stable"), (settings.samples - 1) // 2
         worst = draws[order[: -half - 1 : -1]] if settings.leaves_worst else None
         most = settings.most_spread if racer.case == ALL else max(settings.most_spread, 2 * settings.reflex_spread)
-        racer.cloud.move(draws[order[:half]], settings.least_spread, most, worst)
+        racer.distribution.move(draws[order[:half]], settings.least_spread, most, worst)
 
     def _go_on(self, racer: Racer, fitness: Floats, lasted: Floats) -> None:
         """A racer goes on to the next stage when it can do this one.
@@ -489,11 +490,11 @@ class Grow(Search[G]):
         racers = [self._first_racer(genomes.take(np.array([k])), spread) for k in range(len(genomes))]
         numbers = (self.structures * samples + np.arange(len(racers) * samples)).reshape(-1, samples)
         centres = [
-            racer.cloud.places(normal_rows(self.seed, "try", mine, len(racer.cloud.centre)))
+            racer.distribution.places(normal_rows(self.seed, "try", mine, len(racer.distribution.centre)))
             for racer, mine in zip(racers, numbers, strict=True)
         ]
         owners = np.repeat(np.arange(len(racers)), samples)
-        tried = self.problem.with_numbers(genomes.take(owners), np.concatenate(centres))
+        tried = self.problem.with_parameters(genomes.take(owners), np.concatenate(centres))
         value = np.add.reduce(self._try(tried, racers)[0], axis=1).reshape(-1, samples)
         best = np.argsort(-value.max(axis=1), kind="stable")[:keep]
         return tried.take(best * samples + np.argmax(value[best], axis=1))
@@ -504,16 +505,16 @@ class Grow(Search[G]):
         genome, spread = self.population.take(np.array([place])), self.settings.sample_spread
         if parent is None:
             return self._first_racer(genome, spread, made_by)
-        cloud = parent.cloud.inherited(self.problem.numbers(genome)[0], self._units(genome), spread)
+        distribution = parent.distribution.inherited(self.problem.parameters(genome)[0], self._units(genome), spread)
         none = np.zeros(len(self.problem.case_names))
-        return Racer(cloud, none, parent.eases, parent.lasted, parent.stage, parent.age, made_by=made_by)
+        return Racer(distribution, none, parent.eases, parent.lasted, parent.stage, parent.age, made_by=made_by)
 
     def _first_racer(self, genome: G, spread: float, made_by: int = 0) -> Racer:
         """A racer at the beginning of a life."""
         settings, none = self.settings, np.zeros(len(self.problem.case_names))
         stage = EASY if settings.walks_at > -HUGE else SHORT if settings.short_steps else WHOLE
-        cloud = Cloud.around(self.problem.numbers(genome)[0], self._units(genome), spread)
-        return Racer(cloud, none, none + (settings.ease_rate > 0), none, stage, made_by=made_by)
+        distribution = SamplingDistribution.around(self.problem.parameters(genome)[0], self._units(genome), spread)
+        return Racer(distribution, none, none + (settings.ease_rate > 0), none, stage, made_by=made_by)
 
     def _units(self, genome: G) -> Floats:
         """How far its numbers move for its behaviour to change by 1."""
@@ -567,9 +568,9 @@ class Grow(Search[G]):
         here = np.array(free[:1])
         self._put(here, found.genome, self.objectives[kept[:1]], self.numbers[kept[:1]])
         racer = self._racer(free[0], self.problem.reflex_by, parent)
-        centre = racer.cloud.centre.copy()
-        racer.case, racer.later = case, racer.cloud
-        racer.cloud = Cloud.around(centre, found.units, settings.reflex_spread)
+        centre = racer.distribution.centre.copy()
+        racer.case, racer.later = case, racer.distribution
+        racer.distribution = SamplingDistribution.around(centre, found.units, settings.reflex_spread)
         racer.stage, racer.age = SHORT if settings.short_steps else WHOLE, 0
         self.racers[free[0]] = racer
         race.phase = REFLEX
@@ -580,7 +581,7 @@ class Grow(Search[G]):
         stage, age = max((racer.stage, racer.age) for racer in self._racing(places) if racer.case == ALL)
         for racer in self._racing(places):
             if racer.later is not None:
-                racer.cloud, racer.stage, racer.age = racer.later.with_part(racer.cloud), stage, age
+                racer.distribution, racer.stage, racer.age = racer.later.with_part(racer.distribution), stage, age
             racer.case, racer.later = ALL, None
             racer.worth, racer.counted = np.zeros_like(racer.worth), 0
         self.races[island].phase = RACE
@@ -656,8 +657,8 @@ class Grow(Search[G]):
     def _learn(self, kept: Places) -> None:
         """What survivors learned last is inherited too."""
         assert self.population is not None
-        centres = np.stack([racer.cloud.centre for racer in self._racing(kept)])
-        current = self.problem.with_numbers(self.population.take(kept), centres)
+        centres = np.stack([racer.distribution.centre for racer in self._racing(kept)])
+        current = self.problem.with_parameters(self.population.take(kept), centres)
         self._put(kept, current, self.objectives[kept], self.numbers[kept])
 
     # ---- champions ----
@@ -737,7 +738,7 @@ class Grow(Search[G]):
         return {
             **reflexes,
             "racers": np.array(facts, np.float64).reshape(len(places), WHOLES + 3 * len(self.problem.case_names)),
-            "clouds": np.concatenate([racer.cloud.rows() for racer in racing]) if racing else np.zeros((0, 2)),
+            "clouds": np.concatenate([racer.distribution.rows() for racer in racing]) if racing else np.zeros((0, 2)),
             "races": np.array([[*vars(race).values()] for race in self.races], float),
             "structures": np.array([[float(self.structures)]]),
         }
@@ -754,12 +755,12 @@ class Grow(Search[G]):
         if len(arrays) - len(rest) != 4 or rest not in (set(), {"reflexes", "later"}) or self.population is None:
             raise ValueError("the racers are missing")
         cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
-        facts, clouds, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
-        numbers = self.problem.numbers(self.population).shape[1]
+        facts, distributions, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
+        numbers = self.problem.parameters(self.population).shape[1]
         if (facts.shape[1:], races.shape, structures.shape) != ((WHOLES + 3 * cases,), (islands, 5), (1, 1)):
             raise ValueError("the racers have another size")
-        if len(facts) and clouds.shape != (6 * len(facts), numbers):
-            raise ValueError("the clouds have another size")
+        if len(facts) and distributions.shape != (6 * len(facts), numbers):
+            raise ValueError("the distributions have another size")
         whole = np.concatenate([facts[:, :WHOLES].ravel(), races.ravel(), structures.ravel()])
         if not np.all((whole >= 0) & (whole < 2**53) & (whole % 1 == 0)) or np.any(facts[:, 4] > 255):
             raise ValueError("the racers are odd")
@@ -778,23 +779,23 @@ class Grow(Search[G]):
         for k, row in enumerate(facts):
             place, stage, age, counted, made_by, is_new = map(int, row[:WHOLES].tolist())
             worth, eases, lasted = row[WHOLES:].reshape(3, cases).copy()
-            cloud = Cloud.of_rows(clouds[6 * k : 6 * k + 6])
-            self.racers[place] = Racer(cloud, worth, eases, lasted, stage, age, counted, made_by, bool(is_new))
+            distribution = SamplingDistribution.of_rows(distributions[6 * k : 6 * k + 6])
+            self.racers[place] = Racer(distribution, worth, eases, lasted, stage, age, counted, made_by, bool(is_new))
         self.races = [Race(*map(int, row)) for row in races.tolist()]
         self._restore_reflexes(places, arrays)
         self.structures = int(structures[0, 0])
 
     def _restore_reflexes(self, places: Places, arrays: dict[str, Floats]) -> None:
         """Whose reflex is tuned, for which case, and where samples of all their numbers come from."""
-        facts, clouds = arrays.get("reflexes", np.zeros((0, 2))), arrays.get("later", np.zeros((0, 0)))
-        if facts.shape[1:] != (2,) or len(clouds) != 6 * len(facts):
+        facts, distributions = arrays.get("reflexes", np.zeros((0, 2))), arrays.get("later", np.zeros((0, 0)))
+        if facts.shape[1:] != (2,) or len(distributions) != 6 * len(facts):
             raise ValueError("the reflexes have another size")
         limits = np.array([len(places), len(self.problem.case_names)])
         if not np.all((facts >= 0) & (facts < limits) & (facts % 1 == 0)):
             raise ValueError("the reflexes are odd")
         for k, (row, case) in enumerate(facts.astype(np.int64).tolist()):
-            racer, later = self.racers[int(places[row])], Cloud.of_rows(clouds[6 * k : 6 * k + 6])
-            if racer is None or racer.case != ALL or len(later.centre) != len(racer.cloud.centre):
+            racer, later = self.racers[int(places[row])], SamplingDistribution.of_rows(distributions[6 * k : 6 * k + 6])
+            if racer is None or racer.case != ALL or len(later.centre) != len(racer.distribution.centre):
                 raise ValueError("the reflexes are odd")
             racer.case, racer.later = case, later
         size = self.settings.population

@@ -50,7 +50,7 @@ class Problem(Protocol[G]):
         """Two numbers for each genome; genomes that share them are taken to have the same scores."""
         ...
 
-    def spread(self, episodes: Keys, /) -> Keys:
+    def stratified(self, episodes: Keys, /) -> Keys:
         """As many episodes, made from these, that show the problem evenly; these themselves will do."""
         ...
 
@@ -74,7 +74,7 @@ class CrossingProblem(Problem[G], Protocol):
         ...
 
 
-class NumberedProblem(Problem[G], Protocol):
+class ParameterProblem(Problem[G], Protocol):
     """One whose genomes consist of a structure and numbers."""
 
     @property
@@ -82,11 +82,11 @@ class NumberedProblem(Problem[G], Protocol):
         """The number of the mutation that changes numbers."""
         ...
 
-    def numbers(self, genomes: G, /) -> NDArray[np.float64]:
+    def parameters(self, genomes: G, /) -> NDArray[np.float64]:
         """The numbers of each genome [genome, number]."""
         ...
 
-    def with_numbers(self, genomes: G, numbers: NDArray[np.float64], /) -> G:
+    def with_parameters(self, genomes: G, parameters: NDArray[np.float64], /) -> G:
         """The structures of genomes, or of one, each with a row of numbers."""
         ...
 
@@ -134,7 +134,7 @@ class Units:
     """How many it took to measure them."""
 
 
-class TunableProblem(NumberedProblem[G], Protocol):
+class TunableProblem(ParameterProblem[G], Protocol):
     """One that knows how much its numbers do."""
 
     def units(self, genome: G, tuned: tuple[str, ...] = (), small: float = SMALL_EFFECT) -> Units:
@@ -260,7 +260,7 @@ class GrowingProblem(TunableProblem[G], Protocol):
         ...
 
 
-class SeeingProblem(NumberedProblem[G], Protocol):
+class SeeingProblem(ParameterProblem[G], Protocol):
     """One whose genomes all have one structure and look at the world through a shift and a scale.
 
     Their numbers begin with what they subtract from each entry of what they see, and what they then multiply it by.

@@ -1,6 +1,6 @@
 """Tuning: the numbers of an individual change, its structure stays.
 
-Each island has a *centre*. A generation is the centre and samples around it (`cloud.py`).
+Each island has a *centre*. A generation is the centre and samples around it (`cma.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.search.base import NO_PARENT, Births, Search, SearchSettings
-from arz.search.cloud import HUGE, Cloud, check_spreads
+from arz.search.cma import HUGE, SamplingDistribution, check_spreads
 from arz.search.draws import normal_rows
 from arz.search.problem import G, TunableProblem
 from arz.streams import keys
@@ -80,30 +80,30 @@ class Tuning(Search[G]):
 
     problem: TunableProblem[G]
     settings: TuningSettings
-    clouds: list[Cloud | None] = field(default_factory=list)
+    distributions: list[SamplingDistribution | None] = field(default_factory=list)
     """Of each island; None where the first generation is still to come."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.clouds = [None] * self.settings.islands
+        self.distributions = [None] * self.settings.islands
 
     def _breed(self) -> Births:
         size, count = self.settings.population, self.counters
         for island in self._begin_lives():
-            self.clouds[island] = None if self.start is None else self._cloud(self.start)
+            self.distributions[island] = None if self.start is None else self._distribution(self.start)
         islands = np.repeat(np.arange(self.settings.islands), size)
         numbers = count.evaluations + np.arange(len(islands))
         parents, draws = np.full(len(numbers), NO_PARENT), []
         genomes: G | None = None
-        for island, cloud in enumerate(self.clouds):
+        for island, distribution in enumerate(self.distributions):
             here = slice(island * size, (island + 1) * size)
-            if cloud is None:
+            if distribution is None:
                 group, drawn = self.problem.random(keys(self.seed, "random", numbers[here])), np.zeros((size, 0))
             else:
-                drawn = normal_rows(self.seed, "sample", numbers[here], len(cloud.centre))
+                drawn = normal_rows(self.seed, "sample", numbers[here], len(distribution.centre))
                 drawn[0] = 0.0  # the centre itself
-                group = self.problem.with_numbers(self._structure(island), cloud.places(drawn))
-                if self.start is None or cloud.generation:
+                group = self.problem.with_parameters(self._structure(island), distribution.places(drawn))
+                if self.start is None or distribution.generation:
                     parents[here] = self.numbers[here][0]
             draws.append(drawn)
             genomes = group if genomes is None else genomes + group
@@ -125,23 +125,23 @@ class Tuning(Search[G]):
         assert self.population is not None
         return self.population.take(np.array([island * self.settings.population]))
 
-    def _cloud(self, genome: G) -> Cloud:
+    def _distribution(self, genome: G) -> SamplingDistribution:
         units = self.problem.units(genome, self.settings.tuned)
         self.counters.steps += units.steps
-        return Cloud.around(self.problem.numbers(genome)[0], units.sizes, self.settings.sample_spread)
+        return SamplingDistribution.around(self.problem.parameters(genome)[0], units.sizes, self.settings.sample_spread)
 
     def _follow(self, island: int, objectives: Floats, genomes: G, draws: list[Floats]) -> NDArray[np.int64]:
-        """The cloud of an island learns from the samples; returns the order in which they live on."""
-        settings, cloud = self.settings, self.clouds[island]
+        """The distribution of an island learns from the samples; returns the order in which they live on."""
+        settings, distribution = self.settings, self.distributions[island]
         here = island * settings.population + np.arange(settings.population)
         weights = (*settings.importance, *[0.0] * objectives.shape[1])[: objectives.shape[1]]
         value = np.add.reduce([weight * objectives[here, k] for k, weight in enumerate(weights)], axis=0)
-        if cloud is None:  # random ones: the best is the first centre
+        if distribution is None:  # random ones: the best is the first centre
             order = here[np.argsort(-value, kind="stable")]
-            self.clouds[island] = self._cloud(genomes.take(order[:1]))
+            self.distributions[island] = self._distribution(genomes.take(order[:1]))
             return order
         best = 1 + np.argsort(-value[1:], kind="stable")[: (settings.population - 1) // 2]
-        cloud.move(draws[island][best], settings.least_spread, settings.most_spread)
+        distribution.move(draws[island][best], settings.least_spread, settings.most_spread)
         return here
 
     def _candidates(self) -> NDArray[np.int64]:
@@ -150,25 +150,31 @@ class Tuning(Search[G]):
         return np.concatenate([centres, super()._candidates()], axis=1)
 
     def extras(self) -> dict[str, Floats]:
-        """The clouds, for a checkpoint."""
-        return {f"cloud_{k}": cloud.rows() for k, cloud in enumerate(self.clouds) if cloud is not None}
+        """The distributions, for a checkpoint."""
+        return {
+            f"cloud_{k}": distribution.rows()
+            for k, distribution in enumerate(self.distributions)
+            if distribution is not None
+        }
 
     def restore_extras(self, arrays: dict[str, Floats]) -> None:
-        """Makes the clouds equal to those of a checkpoint.
+        """Makes the distributions equal to those of a checkpoint.
 
         Raises:
             ValueError: they cannot be.
         """
         islands = range(self.settings.islands)
         if self.population is None and arrays:
-            raise ValueError("there are clouds without individuals")
+            raise ValueError("there are distributions without individuals")
         if not arrays.keys() <= {f"cloud_{k}" for k in islands}:
-            raise ValueError("there are clouds of unknown islands")
-        self.clouds = [Cloud.of_rows(arrays[f"cloud_{k}"]) if f"cloud_{k}" in arrays else None for k in islands]
-        for island, (life, cloud) in enumerate(zip(self.lives, self.clouds, strict=True)):
-            if life.is_begun and cloud is None:
-                raise ValueError("a cloud is missing")
-            if cloud is not None:
-                expected = self.problem.numbers(self._structure(island)).shape[1]
-                if len(cloud.centre) != expected:
-                    raise ValueError("a cloud has another number of dimensions")
+            raise ValueError("there are distributions of unknown islands")
+        self.distributions = [
+            SamplingDistribution.of_rows(arrays[f"cloud_{k}"]) if f"cloud_{k}" in arrays else None for k in islands
+        ]
+        for island, (life, distribution) in enumerate(zip(self.lives, self.distributions, strict=True)):
+            if life.is_begun and distribution is None:
+                raise ValueError("a distribution is missing")
+            if distribution is not None:
+                expected = self.problem.parameters(self._structure(island)).shape[1]
+                if len(distribution.centre) != expected:
+                    raise ValueError("a distribution has another number of dimensions")

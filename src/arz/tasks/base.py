@@ -235,7 +235,7 @@ class Task(ByFields, ABC):
     def stepped(self, count: int, **options: Any) -> Episodes:
         """So many episodes side by side, which are stepped from outside."""
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         """As many episodes, made from these, that show the task evenly."""
         return episodes
 

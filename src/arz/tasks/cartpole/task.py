@@ -217,7 +217,7 @@ class Cartpole(Task):
         """As it is: its episodes cost little."""
         return cls()
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         """These episodes themselves; where both kinds of changes happen, one after the other in turn."""
         if self.change != "both":
             return episodes

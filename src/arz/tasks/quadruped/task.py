@@ -267,7 +267,7 @@ class Quadruped(Task):
         """Which leg breaks in each episode, and when: rows (leg, step); the leg -1 if none does."""
         return core.quadruped_breaks(self.native, episodes)
 
-    def spread(self, episodes: Keys) -> Keys:
+    def stratified(self, episodes: Keys) -> Keys:
         """As many episodes, in which all legs break equally often, and at times spread over the episode."""
         return core.quadruped_balanced(self.native, episodes)
 

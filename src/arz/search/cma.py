@@ -25,7 +25,7 @@ MOST_GROWTH = 0.5
 
 
 @dataclass
-class Cloud:
+class SamplingDistribution:
     """Where samples come from."""
 
     centre: Floats
@@ -44,12 +44,12 @@ class Cloud:
         self._changes = np.flatnonzero(self.units)
 
     @classmethod
-    def around(cls, centre: Floats, units: Floats, spread: float) -> Cloud:
+    def around(cls, centre: Floats, units: Floats, spread: float) -> SamplingDistribution:
         """A round one."""
         return cls(centre, units, np.ones(len(centre)), np.zeros(len(centre)), np.zeros(len(centre)), spread)
 
-    def inherited(self, centre: Floats, units: Floats, spread: float) -> Cloud:
-        """The cloud of a child: numbers that mattered before keep what was learned of them.
+    def inherited(self, centre: Floats, units: Floats, spread: float) -> SamplingDistribution:
+        """The distribution of a child: numbers that mattered before keep what was learned of them.
 
         Args:
             centre: of the child.
@@ -58,7 +58,7 @@ class Cloud:
         """
         is_old = (self.units > 0) & (units > 0)
         wider = max(1.0, spread / self.spread)
-        return Cloud(
+        return SamplingDistribution(
             centre,
             np.where(is_old, self.units, units),
             np.where(is_old, self.variance, wider * wider),
@@ -68,14 +68,14 @@ class Cloud:
             self.generation,
         )
 
-    def with_part(self, part: Cloud) -> Cloud:
+    def with_part(self, part: SamplingDistribution) -> SamplingDistribution:
         """The same, with what was learned of some numbers that are new here.
 
         Args:
             part: where samples of these came from; the units of all others are 0.
         """
         is_part, ratio = part.units > 0, part.spread / self.spread
-        return Cloud(
+        return SamplingDistribution(
             part.centre,
             np.where(is_part, part.units, self.units),
             np.where(is_part, ratio * ratio * part.variance, self.variance),
@@ -145,19 +145,19 @@ class Cloud:
         return np.stack([self.centre, self.units, self.variance, self.path, self.drift, rest])
 
     @classmethod
-    def of_rows(cls, rows: Floats) -> Cloud:
+    def of_rows(cls, rows: Floats) -> SamplingDistribution:
         """The one whose rows these are.
 
         Raises:
             ValueError: they cannot be.
         """
         if rows.shape[0] != 6 or rows.shape[1] < 2:
-            raise ValueError("a cloud has other rows")
+            raise ValueError("a distribution has other rows")
         centre, units, variance, path, drift, rest = rows.copy()
         spread, generation = rest[:2].tolist()
         is_odd = not (np.abs(rows) < HUGE).all() or np.any(rows[1:3] < 0)
         if is_odd or spread <= 0 or not 0 <= generation < 2**53 or generation % 1:
-            raise ValueError("a cloud is odd")
+            raise ValueError("a distribution is odd")
         return cls(centre, units, variance, path, drift, spread, int(generation))
 
 

@@ -18,19 +18,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.cluster.packing import Packed, join_results, pack_policies, pack_result, pack_task
+from arz.cluster.handles import Cluster, LostError, WorkerError, WorkerHandle, in_a_line
+from arz.cluster.packing import pack_policies, pack_result, pack_task
+from arz.cluster.requests import TICK, Request, Share
 from arz.cluster.scheduling import DEPTH, Pace, share_size, tail
 from arz.cluster.worker import difference, identity
 from arz.policy import PolicyBatch
-from arz.tasks.base import Evaluation, Task
+from arz.tasks.base import Task
 
-TICK = 1.0
-"""How often to look after workers (s)."""
 TIME_LIMIT = 300.0
 """A worker that is silent for this long, beyond what its share should take, is given up (s)."""
 PATIENCE = 10.0
@@ -42,7 +42,7 @@ ATTEMPTS = 5
 BIRTHS = 3
 """If so many workers end before they begin, and none does begin, none will."""
 MOST_PAUSE = 60.0
-"""After workers that ended before they began no others are hired for a while, at most this long (s)."""
+"""After workers that ended before they began no others are started for a while, at most this long (s)."""
 SUMMING_SECONDS = 2e-5
 """What all workers have to do is summed up again after so long for each of them."""
 DISMISSED = "the workers were dismissed"
@@ -52,135 +52,24 @@ SILENT_TICKS = 30
 """A cluster that does not say for so many ticks which places it has is not there any more."""
 
 
-class WorkerError(ValueError):
-    """Workers cannot do the work."""
-
-
-class LostError(Exception):
-    """A worker is not there any more; nothing is wrong with its work. The arguments: what happened; details."""
-
-    @property
-    def detail(self) -> str:
-        """The last line that is known."""
-        lines = [line.strip() for line in str(self.args[-1]).splitlines() if line.strip()]
-        return lines[-1] if lines else str(self.args[0])
-
-
-class Hand(Protocol):
-    """One worker."""
-
-    def about(self) -> Future[dict[str, str]]:
-        """What it says of itself, once it is there."""
-        ...
-
-    def evaluate(
-        self, policies: Packed, task: Packed, episodes: NDArray[np.uint64], options: dict[str, Any], /
-    ) -> Future[tuple[list[Any], float]]:
-        """What `Worker.evaluate` gives; a `LostError` if the worker is lost."""
-        ...
-
-    def dismiss(self) -> None:
-        """Ends it, whatever it does."""
-        ...
-
-
-class Cluster(Protocol):
-    """Where workers are."""
-
-    def places(self) -> int:
-        """How many workers there is room for now, with those that are there."""
-        ...
-
-    def hire(self) -> Hand:
-        """One more worker; it may come later."""
-        ...
-
-    def close(self) -> None:
-        """All workers were dismissed."""
-        ...
-
-
-@dataclass(eq=False)
-class _Request:
-    """Policies that somebody wants evaluated."""
-
-    policies: PolicyBatch
-    task: Packed
-    episodes: NDArray[np.uint64]
-    options: dict[str, Any]
-    pace: Pace
-    check: Callable[[_Request], None]
-    """Raises an error if there is no sense in waiting."""
-    looked: float = 0.0
-    """When the crew had looked after its workers last, the last time that this was checked."""
-    silent: int = 0
-    """How often that was the same."""
-    next: int = 0
-    """The first that nobody has yet."""
-    again: list[_Share] = field(default_factory=list)
-    """What lost workers had."""
-    results: dict[int, list[Any]] = field(default_factory=dict)
-    """What is done, by its first policy."""
-    done: int = 0
-    is_over: threading.Event = field(default_factory=threading.Event)
-    error: BaseException | None = None
-
-    def fail(self, error: BaseException) -> None:
-        """It cannot be done."""
-        self.error = self.error or error
-        self.is_over.set()
-
-    def result(self) -> Evaluation:
-        """Waits for it.
-
-        Raises:
-            WorkerError: workers cannot do it.
-            ValueError: policies and task do not fit.
-        """
-        try:
-            while not self.is_over.wait(TICK):
-                self.check(self)
-        except BaseException as error:
-            self.fail(error)
-            raise
-        if self.error is not None:
-            raise self.error
-        return join_results([self.results[first] for first in sorted(self.results)])
-
-
-@dataclass(eq=False)
-class _Share:
-    """Some policies of a request, which one worker evaluates."""
-
-    request: _Request
-    first: int
-    last: int
-    attempts: int = 0
-    seconds: float = 0.0
-    """About what it takes."""
-
-    def __len__(self) -> int:
-        return self.last - self.first
-
-
 @dataclass(eq=False)
 class _Member:
     """A worker, and what it has to do."""
 
     number: int
-    hand: Hand
+    handle: WorkerHandle
     since: float
     """When it was asked for what it has not answered yet."""
     has_begun: bool = False
     is_ready: bool = False
     refused: str = ""
     """Why it is not used."""
-    shares: list[_Share] = field(default_factory=list)
+    shares: list[Share] = field(default_factory=list)
     free_at: float = 0.0
     """About when it will have done them."""
 
 
-class Crew:
+class WorkerPool:
     """Evaluates policies by the workers of a cluster, as many as there are at the moment: see `arz.evaluate.Workers`.
 
     Args:
@@ -211,12 +100,12 @@ class Crew:
         self._identity = identity()
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._members: dict[int, _Member] = {}
-        self._requests: deque[_Request] = deque()
+        self._requests: deque[Request] = deque()
         self._paces: dict[str, Pace] = {}
         self._numbers = count()
         self._failed_births = 0
         self._told: set[str] = set()
-        self._hires_at = 0.0
+        self._starts_at = 0.0
         self._broken: WorkerError | None = None
         self._has_begun, self._is_closed = threading.Event(), False
         self._ready = 0
@@ -262,12 +151,12 @@ class Crew:
 
     def submit(
         self, policies: PolicyBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
-    ) -> _Request:
+    ) -> Request:
         """Workers shall run every policy through every episode."""
         packed = pack_task(task)
         like_it = f"{type(policies)} {packed} {len(episodes)} {sorted(options.items())}"
         pace = self._paces.setdefault(like_it, Pace())
-        request = _Request(policies, packed, episodes, options, pace, self._check)
+        request = Request(policies, packed, episodes, options, pace, self._check)
         if not len(policies):
             request.results[0] = pack_result(task.rollout(policies.core, episodes, 1, **options))
             request.is_over.set()
@@ -275,7 +164,7 @@ class Crew:
             self._events.put(partial(self._on_request, request))
         return request
 
-    def _check(self, request: _Request) -> None:
+    def _check(self, request: Request) -> None:
         """Whether there is sense in waiting."""
         request.silent = request.silent + 1 if request.looked == self._looked else 0
         request.looked = self._looked
@@ -304,12 +193,12 @@ class Crew:
                 if self._is_news:
                     self._share_out()
         except Exception as error:
-            self._break(WorkerError(f"workers cannot be used any more: {_line(error)}"), error)
+            self._break(WorkerError(f"workers cannot be used any more: {in_a_line(error)}"), error)
         finally:
             self._is_closed = True
             for member in self._members.values():
                 with contextlib.suppress(Exception):
-                    member.hand.dismiss()
+                    member.handle.dismiss()
             self._break(WorkerError(DISMISSED))
             self._cluster.close()
 
@@ -325,7 +214,7 @@ class Crew:
         self._requests.clear()
         self._has_begun.set()
 
-    def _on_request(self, request: _Request) -> None:
+    def _on_request(self, request: Request) -> None:
         if self._broken is not None:
             request.fail(self._broken)
         else:
@@ -335,16 +224,16 @@ class Crew:
     # ---- workers ----
 
     def _look_after(self) -> None:
-        """Hires as many as there is room for, lets those go that are not needed, gives up those that hang."""
+        """Starts as many as there is room for, lets those go that are not needed, gives up those that hang."""
         places, now = self._cluster.places(), time.monotonic()
-        if now >= self._hires_at:
+        if now >= self._starts_at:
             used = sum(not member.refused for member in self._members.values())
             for _ in range(int(min(places - len(self._members), self._most - used))):
-                self._hire()
+                self._start_one()
         waiting = [member for member in self._members.values() if not member.is_ready]
         for member in waiting[: max(0, len(self._members) - places)]:
             del self._members[member.number]
-            member.hand.dismiss()
+            member.handle.dismiss()
         for member in list(self._members.values()):
             if now - member.since > self._limit(member):
                 if member.has_begun:  # others may just wait for a CPU
@@ -372,8 +261,8 @@ class Crew:
             return self._time_limit + PATIENCE * len(share) * share.request.pace.seconds_each
         return math.inf if member.is_ready or member.refused else self._time_limit
 
-    def _hire(self) -> None:
-        member = _Member(next(self._numbers), self._cluster.hire(), time.monotonic())
+    def _start_one(self) -> None:
+        member = _Member(next(self._numbers), self._cluster.start(), time.monotonic())
         self._members[member.number] = member
         self._ask(member)
 
@@ -381,7 +270,7 @@ class Crew:
         """It gets work once it has said who it is."""
         self._ready -= member.is_ready
         member.is_ready, member.since = False, time.monotonic()
-        self._when_done(member.hand.about(), partial(self._on_answer, member))
+        self._when_done(member.handle.about(), partial(self._on_answer, member))
 
     def _when_done(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
         future.add_done_callback(lambda done: self._events.put(partial(then, done)))
@@ -395,7 +284,7 @@ class Crew:
         elif error is not None:
             self._on_failed_birth(member, error)
         elif why := difference(self._identity, said.result()):
-            member.refused = why  # it keeps its place, so that no other is hired there
+            member.refused = why  # it keeps its place, so that no other is started there
             self._note(f"Refused: {why}.")
             if len(self._members) >= self._cluster.places():
                 self._give_up_if_hopeless(why)
@@ -407,15 +296,15 @@ class Crew:
 
     def _on_failed_birth(self, member: _Member, error: BaseException) -> None:
         del self._members[member.number]
-        member.hand.dismiss()
+        member.handle.dismiss()
         if len(self._members) >= self._cluster.places():
             return  # its machine is gone
-        why = f"workers do not start: {_line(error).rstrip('.')}. Is arz installed on every machine?"
+        why = f"workers do not start: {in_a_line(error).rstrip('.')}. Is arz installed on every machine?"
         if why not in self._told:
             self._told.add(why)
             self._note(f"Some {why}")
         self._failed_births += 1
-        self._hires_at = time.monotonic() + min(TICK * 2**self._failed_births, MOST_PAUSE)
+        self._starts_at = time.monotonic() + min(TICK * 2**self._failed_births, MOST_PAUSE)
         if self._failed_births >= BIRTHS:
             self._give_up_if_hopeless(why)
 
@@ -427,7 +316,7 @@ class Crew:
     def _lose(self, member: _Member) -> None:
         """A worker is gone: others take over what it had."""
         del self._members[member.number]
-        member.hand.dismiss()
+        member.handle.dismiss()
         self._ready -= member.is_ready
         self._is_news = True
         for share in member.shares:
@@ -462,7 +351,7 @@ class Crew:
             self._give(member, share)
         return share is not None
 
-    def _next_share(self, member: _Member) -> _Share | None:
+    def _next_share(self, member: _Member) -> Share | None:
         """Of the requests in turn."""
         for _ in range(len(self._requests)):
             request = self._requests.popleft()
@@ -478,7 +367,7 @@ class Crew:
                     continue  # others will be done before this one
                 size = share_size(left, self._ready, request.pace, even, not member.shares)
                 request.next += size
-                return _Share(request, request.next - size, request.next)
+                return Share(request, request.next - size, request.next)
         return None
 
     def _even(self, member: _Member, left: float) -> float:
@@ -489,7 +378,7 @@ class Crew:
             self._summed_at = now
         return (left + self._busy) / max(self._ready, 1) - max(0.0, member.free_at - now)
 
-    def _give(self, member: _Member, share: _Share) -> None:
+    def _give(self, member: _Member, share: Share) -> None:
         request = share.request
         now = time.monotonic()
         if not member.shares:
@@ -499,10 +388,10 @@ class Crew:
         member.free_at = max(member.free_at, now) + share.seconds
         self._busy += share.seconds
         policies = pack_policies(request.policies, share.first, share.last)
-        future = member.hand.evaluate(policies, request.task, request.episodes, request.options)
+        future = member.handle.evaluate(policies, request.task, request.episodes, request.options)
         self._when_done(future, partial(self._on_share, member, share))
 
-    def _on_share(self, member: _Member, share: _Share, done: Future[tuple[list[Any], float]]) -> None:
+    def _on_share(self, member: _Member, share: Share, done: Future[tuple[list[Any], float]]) -> None:
         if self._members.get(member.number) is not member or share not in member.shares:
             return  # it was given up before
         error = done.exception()
@@ -537,11 +426,3 @@ def check_limits(most: int | None, time_limit: float) -> None:
 
 def _counted(workers: int) -> str:
     return f"{workers} worker{'' if workers == 1 else 's'}"
-
-
-def _line(error: BaseException) -> str:
-    """An error in a line."""
-    if isinstance(error, LostError):
-        return error.detail
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__
