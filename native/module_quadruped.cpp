@@ -8,6 +8,7 @@
 #include "branching.hpp"
 #include "execute.hpp"
 #include "face.hpp"
+#include "physics/laikago/mechanics.hpp"
 #include "physics/mujoco.hpp"
 #include "physics/robots.hpp"
 #include "policies/policies.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "robots.hpp"
+#include "physics/robots.hpp"
 
 namespace arz::physics {
 

@@ -63,6 +63,11 @@ ARZ_INLINE Floats square_root(const Floats& x) {
 }
 
 template <class Number>
+ARZ_INLINE Number inverse_root(const Number& x) {
+  return Element<Number>(1) / square_root(x);
+}
+
+template <class Number>
 struct SineCosine {
   Number sine, cosine;
 };

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "errand.hpp"
-#include "interpreter.hpp"
-#include "laikago.hpp"
+#include "physics/laikago/step.hpp"
 
 namespace arz::physics {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "physics/laikago_model.hpp"
+#include "physics/laikago/model.hpp"
 #include "random.hpp"
 #include "tasks/status.hpp"
 

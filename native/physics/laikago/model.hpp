@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "physics/spatial.hpp"
 #include "random.hpp"
-#include "spatial.hpp"
 
 namespace arz::physics::laikago {
 
