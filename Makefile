@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*.* native/*/*.hpp native/*/*/*.hpp) CMakeLists.txt
-CXX_FILES := $(wildcard native/*.hpp native/*.cpp native/*/*.hpp native/*/*/*.hpp bench/*.cpp)
+NATIVE := $(shell find native -name "*.hpp" -o -name "*.cpp" -o -name "*.py") CMakeLists.txt
+CXX_FILES := $(filter %.hpp %.cpp,$(NATIVE)) $(wildcard bench/*.cpp)
 # Warnings of the compiler are errors in CI; `make build STRICT=ON` for yours.
 STRICT ?= $(if $(CI),ON,OFF)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet

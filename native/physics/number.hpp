@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "lanes.hpp"
+#include "machine/lanes.hpp"
 
 namespace arz::physics {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "machine/random.hpp"
 #include "physics/laikago/model.hpp"
-#include "random.hpp"
 #include "tasks/status.hpp"
 
 namespace arz {

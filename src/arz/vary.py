@@ -169,24 +169,13 @@ class Variation(ByFields):
     @cached_property
     def native(self) -> core.VariationSettings:
         """The same, as the native core knows it."""
+        others = {item.name: getattr(self, item.name) for item in fields(self)}
+        for name in ("weights", "custom", "op_weights"):
+            del others[name]
         return core.variation_settings(
-            [*astuple(self.weights), *self.custom.values()],
-            [self.op_weights.get(op.name, 1.0) for op in OPS],
-            self.sigma,
-            self.fraction,
-            self.decades,
-            self.initial_constants,
-            self.density,
-            self.max_cadfs,
-            self.initial_cadfs,
-            *self.length,
-            *self.cadf_length,
-            self.growth_length,
-            self.growth_memory,
-            self.growth_vectors,
-            self.growth_branches,
-            self.growth_constants,
-            self.growth_coefficient,
+            weights=[*astuple(self.weights), *self.custom.values()],
+            op_weights=[self.op_weights.get(op.name, 1.0) for op in OPS],
+            **others,
         )
 
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "machine/random.hpp"
 #include "physics/spatial.hpp"
-#include "random.hpp"
 
 namespace arz::physics::laikago {
 
