@@ -4,16 +4,18 @@ import gc
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from arz import Interpreter, Memory, execute_batch, machine
+from arz import Interpreter, Memory, _cpu, execute_batch, machine
 from arz.native import core, load, runs_here
 from arz.ops import digest
 from tests.support import random_batch, same_bits, tame_observations
 
+ROOT = Path(__file__).parent.parent
 PICK = "from arz.native import core; print(core.INSTRUCTION_SET)"
 
 
@@ -36,6 +38,17 @@ def test_a_build_from_another_table_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("arz.ops.digest", lambda: "another")
     with pytest.raises(ImportError, match="built from another op table"):
         load("baseline")
+
+
+@pytest.mark.parametrize("name", ["_native", "_cpu"])
+def test_the_types_of_the_core_are_those_that_were_compiled(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("nanobind")
+    module = load("baseline") if name == "_native" else _cpu
+    command = [sys.executable, str(ROOT / "native" / "stub.py"), str(module.__file__), str(tmp_path / "found.pyi")]
+    subprocess.run(command, check=True)
+    found = (tmp_path / "found.pyi").read_text()
+    kept = (ROOT / "src" / "arz" / f"{name}.pyi").read_text()
+    assert kept == found, f"src/arz/{name}.pyi is not what the core offers: run make stub."
 
 
 def test_threads_work_after_a_fork() -> None:
