@@ -40,7 +40,9 @@ def execute(program: Program, observations: ArrayLike, *, keys: Keys | None = No
         ValueError: the shape of the observations does not fit the program.
     """
     seen = _observations(observations)
-    actions: NDArray[np.float64] = core.run(program.packed, seen, _keys(keys, seen.shape[1]), 1, True)[0]
+    actions: NDArray[np.float64] = core.run(
+        program.packed, seen, _keys(keys, seen.shape[1]), threads=1, only_effective=True
+    )[0]
     return actions
 
 
@@ -60,7 +62,7 @@ def execute_batch(
     seen = _observations(observations)
     used = available_threads() if threads is None else threads
     packed = batch if isinstance(batch, Batch) else Batch.pack(batch)
-    return core.run(packed.core, seen, _keys(keys, seen.shape[1]), used, only_effective)
+    return core.run(packed.core, seen, _keys(keys, seen.shape[1]), threads=used, only_effective=only_effective)
 
 
 class Interpreter:
@@ -74,7 +76,7 @@ class Interpreter:
     def __init__(self, program: Program, lanes: int = 1) -> None:
         self.program = program
         self.lanes = lanes
-        self._core = core.Stepper(program.packed, 0, lanes)
+        self._core = core.Stepper(program.packed, index=0, lanes=lanes)
         self.reset()
 
     def reset(self, keys: Keys | None = None) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,7 @@ class Memory(ByFields):
     @cached_property
     def native(self) -> core.MemoryShape:
         """The same, as the native core knows it."""
-        counts = (self.scalars, self.vectors, self.matrices, self.indices)
-        return core.memory_shape(self.observations, self.actions, *counts, self.stateful)
+        return core.memory_shape(**asdict(self))
 
     @property
     def dim(self) -> int:
@@ -412,4 +411,4 @@ def _pack(memory: Memory, programs: Sequence[Program]) -> core.Batch:
     cadfs = np.array([program.cadfs for program in programs], np.uint8)
     images = np.stack([program.image for program in programs])
     raw = np.ascontiguousarray(joined).view(np.uint8).reshape(len(joined), INSTRUCTION.itemsize)
-    return core.batch(memory.native, raw, lengths, cadfs, images)
+    return core.batch(memory.native, instructions=raw, lengths=lengths, cadfs=cadfs, images=images)

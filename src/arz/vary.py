@@ -208,7 +208,7 @@ def random_programs(
 ) -> Batch:
     """One random program for each key."""
     settings = (variation or Variation()).native
-    return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys), threads))
+    return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys), threads=threads))
 
 
 def grown_programs(
@@ -216,7 +216,7 @@ def grown_programs(
 ) -> Batch:
     """One program for each key: the smallest, which sets its action anew each step, with so many terms grown on it."""
     settings = (variation or Variation()).native
-    return Batch(memory, core.grown(memory.native, settings, terms, as_keys(keys), threads))
+    return Batch(memory, core.grown(memory.native, settings, terms=terms, keys=as_keys(keys), threads=threads))
 
 
 def grow_reflexes(
@@ -238,7 +238,9 @@ def grow_reflexes(
         child is its parent.
     """
     settings = (variation or Variation()).native
-    children, registers = core.reflexes(batch.core, settings, terms, as_positions(parents), as_keys(keys), threads)
+    children, registers = core.reflexes(
+        batch.core, settings, terms=terms, parents=as_positions(parents), keys=as_keys(keys), threads=threads
+    )
     return Batch(batch.memory, children), registers
 
 
@@ -255,7 +257,7 @@ def transplant(
     The term comes with all that it is computed from, numbers too, in registers that the first parent does not use.
     """
     pair = (as_positions(first), as_positions(second))
-    children, applied = core.transplanted(batch.core, *pair, as_keys(keys), threads)
+    children, applied = core.transplanted(batch.core, *pair, keys=as_keys(keys), threads=threads)
     return Batch(batch.memory, children), applied.astype(bool)
 
 
@@ -283,7 +285,7 @@ def mutate(
     variation.check_operators()
     chosen = as_positions(parents)
     drawn = as_keys(keys)
-    children, applied = core.mutated(batch.core, variation.native, chosen, drawn, threads)
+    children, applied = core.mutated(batch.core, variation.native, parents=chosen, keys=drawn, threads=threads)
     result = Batch(batch.memory, children)
     if not variation.custom:
         return result, applied
@@ -313,7 +315,7 @@ def crossover(
     Where either parent has no CADF, the child is one of the two, at random.
     """
     pair = (as_positions(first), as_positions(second))
-    return Batch(batch.memory, core.crossed(batch.core, *pair, as_keys(keys), threads))
+    return Batch(batch.memory, core.crossed(batch.core, *pair, keys=as_keys(keys), threads=threads))
 
 
 def _custom_child(parent: Program, key: int, number: int, variation: Variation) -> tuple[Program, int]:
@@ -327,7 +329,9 @@ def _custom_child(parent: Program, key: int, number: int, variation: Variation) 
                 raise ValueError(f"operator {name!r} must return None or a program of the same memory, not {child!r}")
             return child, number
         again = np.array([stream.bits()], np.uint64)
-        children, applied = core.mutated(parent.packed, variation.native, np.zeros(1, np.int64), again, 1)
+        children, applied = core.mutated(
+            parent.packed, variation.native, parents=np.zeros(1, np.int64), keys=again, threads=1
+        )
         number = int(applied[0])
         if number < len(MUTATIONS) or number == NO_MUTATION:
             return Batch(parent.memory, children)[0], number
