@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,9 +169,9 @@ def trace(program: Program, observations: ArrayLike, *, keys: Keys | None = None
     """Runs a program as `execute` does and records what it did, dead code included."""
     seen = _observations(observations)
     actions, events, values = core.trace(program.packed, 0, seen, _keys(keys, seen.shape[1]))
-    step, lane, site, line, function, kind, number, offset = events.T
-    letters = np.array(list("svmif"))[kind]
-    return Trace(program, actions, step, lane, site, line, function, letters, number, offset, values)
+    columns: dict[str, NDArray[Any]] = dict(zip(core.EVENT_FIELDS, events.T, strict=True))
+    columns["kind"] = np.array(list(core.EVENT_KINDS))[columns["kind"]]
+    return Trace(program, actions, values=values, **columns)
 
 
 def _observations(observations: ArrayLike) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.names import did_you_mean
-from arz.native import ByFields, core
+from arz.native import ByFields, check_same, core
 from arz.ops import OPS
 from arz.program import Batch, Memory, Program, as_positions
 from arz.streams import Stream, as_keys, mix
@@ -71,8 +71,7 @@ class MutationWeights:
 MUTATIONS = tuple(weight.name for weight in fields(MutationWeights))
 """The names of the native ones, in the order of their numbers."""
 
-if core.MUTATIONS != MUTATIONS:
-    raise ImportError("The compiled core knows other mutations. Build it again: make build.")
+check_same("list of mutations", MUTATIONS, "MUTATIONS")
 
 
 @dataclass(frozen=True)
