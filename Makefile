@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*.* native/*/*.hpp) CMakeLists.txt
-CXX_FILES := $(wildcard native/*.hpp native/*.cpp native/*/*.hpp bench/*.cpp)
+NATIVE := $(shell find native -name "*.hpp" -o -name "*.cpp" -o -name "*.py") CMakeLists.txt
+CXX_FILES := $(filter %.hpp %.cpp,$(NATIVE)) $(wildcard bench/*.cpp)
 # Warnings of the compiler are errors in CI; `make build STRICT=ON` for yours.
 STRICT ?= $(if $(CI),ON,OFF)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
@@ -12,7 +12,7 @@ TORCH ?= torch==2.13.0
 extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .DEFAULT_GOAL := help
-.PHONY: help evolve build test baselines lint types format bench soak clean
+.PHONY: help evolve build stub test baselines lint types format bench soak clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -21,6 +21,9 @@ evolve: build ## Evolve a controller for Cataclysmic Cartpole, test it and draw 
 	$(BIN)/arz evolve cartpole
 
 build: $(VENV)/.built ## Create .venv, install arz there and compile the native core
+
+stub: build ## Take over the types of the native core, after a change of what it offers
+	cp $(VENV)/lib/python*/site-packages/arz/_*.pyi src/arz/
 
 test: lint types ## Build, lint, type-check and test: what CI runs
 	$(BIN)/pytest -n auto --dist loadgroup

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "interpreter.hpp"
+#include "machine/interpreter.hpp"
 
 namespace {
 

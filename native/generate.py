@@ -123,9 +123,9 @@ def generate(table: ModuleType) -> str:
 
 #include <cstdint>
 
-#include "elementary.hpp"
-#include "memory.hpp"
-#include "op_info.hpp"
+#include "machine/elementary.hpp"
+#include "machine/memory.hpp"
+#include "machine/op_info.hpp"
 
 namespace arz {{
 

@@ -155,11 +155,11 @@ def calls() -> dict[str, Call]:
             {
                 0: [[], [0.0] * 10, [NAN] * 10, [-1.0] * 10, [1.0] * 9, [1.0] * 255],
                 1: [[], [NAN] * len(VARIATION[1]), [1.0] * (len(VARIATION[1]) + 1)],
-                **dict.fromkeys(range(2, 7), negative),
-                **{n: [-1, 7, 2**31 - 1] for n in (7, 8)},
-                **{n: [-1, 2**31 - 1] for n in range(9, 13)},
-                13: [0, 101],
-                **dict.fromkeys(range(14, 19), negative),
+                **dict.fromkeys((2, 3, 4, 9, 10), negative),
+                **{n: [-1, 7, 2**31 - 1] for n in (5, 8)},
+                **{n: [(-1, 10), (1, -1), (2, 1), (1, 2**31 - 1), (1, 2**31), (1,), (1, 2, 3)] for n in (6, 7)},
+                11: [0, 101],
+                **dict.fromkeys(range(12, 17), negative),
             },
         ),
         "random_batch": Call(core.random_batch, (shape, settings, keys, 1), {3: threads}),
@@ -317,14 +317,12 @@ VARIATION: tuple[Any, ...] = (
     0.05,
     0.2,
     0.0,
+    0,
+    (1, 10),
+    (1, 10),
+    0,
     0.0,
     1.0,
-    0,
-    0,
-    1,
-    10,
-    1,
-    10,
     3,
     0.3,
     1.0,
@@ -359,7 +357,7 @@ def of_other_types(value: Any) -> list[Any]:
         spaced = np.repeat(value, 2, axis=-1)[..., ::2]
         turned = np.asfortranarray(np.repeat(np.repeat(value, 2, axis=0), 2, axis=-1))
         return [*others, value.reshape(-1)[0] if value.size else 0, spaced, *([turned] if value.ndim > 1 else [])]
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [None, 5, ["text"], [None]]
     if isinstance(value, str):
         return [None, 5]

@@ -4,16 +4,19 @@ import gc
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from arz import Interpreter, Memory, execute_batch, machine
+from arz import Cartpole, Interpreter, Memory, Program, Quadruped, Status, _cpu, execute_batch, machine, native, record
 from arz.native import core, load, runs_here
 from arz.ops import digest
 from tests.support import random_batch, same_bits, tame_observations
 
+ROOT = Path(__file__).parent.parent
+TROT = Program.load(ROOT / "examples" / "reflex_trot.arz")
 PICK = "from arz.native import core; print(core.INSTRUCTION_SET)"
 
 
@@ -36,6 +39,67 @@ def test_a_build_from_another_table_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("arz.ops.digest", lambda: "another")
     with pytest.raises(ImportError, match="built from another op table"):
         load("baseline")
+
+
+def test_a_build_for_another_instruction_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(native.BUILDS, "another", native.BUILDS["baseline"])
+    with pytest.raises(ImportError, match="build for another is one for baseline: make build"):
+        load("another")
+
+
+TABLES = {
+    "MUTATIONS": "list of mutations",
+    "REGISTER_KINDS": "order of registers",
+    "FIXED_REGISTERS": "place for observation and action",
+    "INSTRUCTION_OFFSETS": "layout of instructions",
+}
+"""What Python and C++ both state, and what an error calls it."""
+
+CHANGED = """
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("arz._native_baseline", sys.argv[1])
+module = module_from_spec(spec)
+spec.loader.exec_module(module)
+if sys.argv[3] == "gone":
+    delattr(module, sys.argv[2])
+else:
+    table = getattr(module, sys.argv[2])
+    setattr(module, sys.argv[2], {} if isinstance(table, dict) else table[:-1])
+sys.modules[spec.name] = module
+import arz
+"""
+
+
+@pytest.mark.parametrize(("table", "how"), [*((table, "shorter") for table in TABLES), ("MUTATIONS", "gone")])
+def test_what_both_languages_state_is_compared_at_import(table: str, how: str) -> None:
+    command = [sys.executable, "-c", CHANGED, str(load("baseline").__file__), table, how]
+    run = subprocess.run(command, env=os.environ | {"ARZ_INSTRUCTION_SET": "baseline"}, capture_output=True, text=True)
+    said = run.stderr.splitlines()[-1]
+    assert said.startswith(f"ImportError: The compiled core has another {TABLES[table]}: ")
+    assert said.endswith(" Build it again: make build.")
+
+
+def test_names_of_tasks_are_those_of_the_core() -> None:
+    """In the order of their numbers."""
+    assert tuple(name.lower() for name in Status.__members__) == core.STATUSES[1:]
+    assert [status.number for status in Status] == list(range(1, len(core.STATUSES)))
+    assert core.STATUSES[0] == "running"
+    for change in core.CARTPOLE_CHANGE_KINDS:
+        assert Cartpole(change=change).change == change
+    assert [*record(TROT, Quadruped(steps=1), [0])] == [*core.QUADRUPED_TRUTH]
+    assert core.LAIKAGO["state"] == core.QUADRUPED_TRUTH[:37]
+
+
+@pytest.mark.parametrize("name", ["_native", "_cpu"])
+def test_the_types_of_the_core_are_those_that_were_compiled(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("nanobind")
+    module = load("baseline") if name == "_native" else _cpu
+    command = [sys.executable, str(ROOT / "native" / "stub.py"), str(module.__file__), str(tmp_path / "found.pyi")]
+    subprocess.run(command, check=True)
+    found = (tmp_path / "found.pyi").read_text()
+    kept = (ROOT / "src" / "arz" / f"{name}.pyi").read_text()
+    assert kept == found, f"src/arz/{name}.pyi is not what the core offers: run make stub."
 
 
 def test_threads_work_after_a_fork() -> None:

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "robots.hpp"
+#include "physics/robots.hpp"
 
 namespace arz::physics {
 
@@ -50,7 +50,7 @@ class MujocoRobots {
   void break_leg(int slot, int leg, double left) { robots_[slot].works[leg] = left * strength_; }
   void advance(int slots) {
     for (int s = 0; s < slots; ++s) {
-      Errand::go_on();
+      Cancellation::check();
       advance(robots_[s], kSubsteps);
     }
   }

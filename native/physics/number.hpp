@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "lanes.hpp"
+#include "machine/lanes.hpp"
 
 namespace arz::physics {
 
@@ -60,6 +60,11 @@ ARZ_INLINE Floats square_root(const Floats& x) {
   Floats result;
   for (int l = 0; l < kFloats; ++l) result[l] = std::sqrt(x[l]);
   return result;
+}
+
+template <class Number>
+ARZ_INLINE Number inverse_root(const Number& x) {
+  return Element<Number>(1) / square_root(x);
 }
 
 template <class Number>

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "errand.hpp"
-#include "interpreter.hpp"
-#include "laikago.hpp"
+#include "physics/laikago/step.hpp"
+#include "threads/cancellation.hpp"
 
 namespace arz::physics {
 
@@ -53,7 +52,7 @@ class Robots {
   // One control step of the robots in the first slots.
   void advance(int slots) {
     for (int g = 0; g * kWidth < slots; ++g) {
-      Errand::go_on();
+      Cancellation::check();
       advance(groups_[g], kSubsteps);
     }
   }

@@ -2,7 +2,7 @@
 // number type. All of a robot's are written in one frame, so nothing is ever transformed from link to link.
 #pragma once
 
-#include "number.hpp"
+#include "physics/number.hpp"
 
 namespace arz::physics {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "dense.hpp"
-#include "elementary.hpp"
+#include "machine/elementary.hpp"
+#include "machine/shared_matrix.hpp"
 
 namespace arz {
 
@@ -75,7 +75,7 @@ ARZ_INLINE void each(const double* from, double* to, int count) {
 }
 
 struct Layer {
-  DenseMatrix matrix;
+  SharedMatrix matrix;
   std::vector<double> bias;
 
   const double* set(const double* from, int rows, int columns) {
@@ -104,7 +104,7 @@ class NetworkPolicy {
     scale_.assign(numbers.data() + seen, numbers.data() + 2 * seen);
     const double* from = numbers.data() + 2 * seen;
     if (static_cast<int>(layers_.size()) < deepest + 1) layers_.resize(deepest + 1);
-    int inputs = seen, widest = DenseMatrix::padded(std::max(seen, shape_.actions));
+    int inputs = seen, widest = SharedMatrix::padded(std::max(seen, shape_.actions));
     for (int k = 0; k < deepest; ++k) {
       const int outputs = shape_.hidden[k], rows = shape_.is_lstm ? 4 * outputs : outputs;
       if (shape_.is_lstm) {
@@ -115,7 +115,7 @@ class NetworkPolicy {
         from = layers_[k].set(from, rows, inputs);
       }
       inputs = outputs;
-      widest = std::max({widest, DenseMatrix::padded(rows), 2 * DenseMatrix::padded(outputs)});
+      widest = std::max({widest, SharedMatrix::padded(rows), 2 * SharedMatrix::padded(outputs)});
     }
     layers_[deepest].set(from, shape_.actions, inputs);
     room_ = widest;
@@ -165,7 +165,7 @@ class NetworkPolicy {
   bool draws() const { return false; }
 
  private:
-  int state_size() const { return shape_.is_lstm ? 2 * DenseMatrix::padded(shape_.hidden[0]) : 0; }
+  int state_size() const { return shape_.is_lstm ? 2 * SharedMatrix::padded(shape_.hidden[0]) : 0; }
   double* state(int lane) { return states_.data() + static_cast<std::size_t>(lane) * state_size(); }
 
   // Room for more lanes. Observations and actions are written anew in each step; states stay.
@@ -210,7 +210,7 @@ class NetworkPolicy {
 
   // One step of the LSTM: its output and its cell are the state of the lane.
   void remember(int lane, const double* in, double* out) {
-    const int size = shape_.hidden[0], padded = DenseMatrix::padded(size);
+    const int size = shape_.hidden[0], padded = SharedMatrix::padded(size);
     double *hidden = state(lane), *cell = hidden + padded, *gates = work_.data() + 2 * room_;
     layers_[0].apply(hidden, gates);
     input_.multiply(in, out);
@@ -231,7 +231,7 @@ class NetworkPolicy {
   double* sums_ = nullptr;
   std::vector<double> shift_, scale_;
   std::vector<network::Layer> layers_;
-  DenseMatrix input_;  // of the LSTM
+  SharedMatrix input_;  // of the LSTM
   int lanes_ = 0, width_ = 0, room_ = 0;
   AlignedBuffer<double> work_;  // two layers, and the gates
   AlignedBuffer<double> observations_, actions_;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "batch.hpp"
-#include "interpreter.hpp"
-#include "liveness.hpp"
+#include "machine/batch.hpp"
+#include "machine/interpreter.hpp"
+#include "machine/liveness.hpp"
 
 namespace arz {
 

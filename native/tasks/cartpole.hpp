@@ -13,12 +13,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
+#include <vector>
 
-#include "interpreter.hpp"
-#include "lanes.hpp"
-#include "random.hpp"
+#include "machine/aligned_buffer.hpp"
+#include "machine/lanes.hpp"
+#include "machine/random.hpp"
 #include "tasks/status.hpp"
 
 namespace arz {
@@ -39,6 +41,8 @@ inline constexpr int kFirstChange = 200, kLastChange = 800;
 
 // How parameters change: at once, over a window, or one of both, by the last bit of the episode's key.
 enum class Change : std::uint8_t { sudden, continuous, both };
+inline constexpr const char* kChangeNames[] = {"sudden", "continuous", "both"};
+static_assert(std::size(kChangeNames) == static_cast<std::size_t>(Change::both) + 1);
 
 struct CartpoleSettings {
   Change change = Change::sudden;

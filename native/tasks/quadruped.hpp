@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "physics/laikago_model.hpp"
-#include "random.hpp"
+#include "machine/random.hpp"
+#include "physics/laikago/model.hpp"
 #include "tasks/status.hpp"
 
 namespace arz {

@@ -1,7 +1,7 @@
 """The elementary functions that programs use, to the last bit the same on every machine.
 
 C libraries differ in the last bit of sin, exp and their like. These use only additions, multiplications, divisions
-and square roots, which IEEE 754 defines exactly. `native/elementary.hpp` has the same formulas, over lanes. They are
+and square roots, which IEEE 754 defines exactly. `native/machine/elementary.hpp` has the same, over lanes. They are
 Taylor's, after the argument was brought near zero by constants that are split so that products with whole numbers are
 exact. Results are within three units in the last place, those of `tan` within four; those of `power` within two while
 they lie in 1e-9 to 1e9, and within thirty at the ends of the range.

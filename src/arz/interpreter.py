@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,7 +41,9 @@ def execute(program: Program, observations: ArrayLike, *, keys: Keys | None = No
         ValueError: the shape of the observations does not fit the program.
     """
     seen = _observations(observations)
-    actions: NDArray[np.float64] = core.run(program.packed, seen, _keys(keys, seen.shape[1]), 1, True)[0]
+    actions: NDArray[np.float64] = core.run(
+        program.packed, seen, _keys(keys, seen.shape[1]), threads=1, only_effective=True
+    )[0]
     return actions
 
 
@@ -60,7 +63,7 @@ def execute_batch(
     seen = _observations(observations)
     used = available_threads() if threads is None else threads
     packed = batch if isinstance(batch, Batch) else Batch.pack(batch)
-    return core.run(packed.core, seen, _keys(keys, seen.shape[1]), used, only_effective)
+    return core.run(packed.core, seen, _keys(keys, seen.shape[1]), threads=used, only_effective=only_effective)
 
 
 class Interpreter:
@@ -74,7 +77,7 @@ class Interpreter:
     def __init__(self, program: Program, lanes: int = 1) -> None:
         self.program = program
         self.lanes = lanes
-        self._core = core.Stepper(program.packed, 0, lanes)
+        self._core = core.Stepper(program.packed, index=0, lanes=lanes)
         self.reset()
 
     def reset(self, keys: Keys | None = None) -> None:
@@ -166,9 +169,9 @@ def trace(program: Program, observations: ArrayLike, *, keys: Keys | None = None
     """Runs a program as `execute` does and records what it did, dead code included."""
     seen = _observations(observations)
     actions, events, values = core.trace(program.packed, 0, seen, _keys(keys, seen.shape[1]))
-    step, lane, site, line, function, kind, number, offset = events.T
-    letters = np.array(list("svmif"))[kind]
-    return Trace(program, actions, step, lane, site, line, function, letters, number, offset, values)
+    columns: dict[str, NDArray[Any]] = dict(zip(core.EVENT_FIELDS, events.T, strict=True))
+    columns["kind"] = np.array(list(core.EVENT_KINDS))[columns["kind"]]
+    return Trace(program, actions, values=values, **columns)
 
 
 def _observations(observations: ArrayLike) -> NDArray[np.float64]:

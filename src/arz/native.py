@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from arz import ops
 from arz._cpu import supports_x86_64_v3, supports_x86_64_v4
 
-__all__ = ["BUILDS", "ByFields", "core", "load", "runs_here"]
+__all__ = ["BUILDS", "ByFields", "check_same", "core", "load", "runs_here"]
 
 BUILDS = {"baseline": "_native_baseline", "x86-64-v3": "_native_v3", "x86-64-v4": "_native_v4"}
 """The module of each build, slowest first."""
@@ -25,13 +25,15 @@ def load(instruction_set: str) -> Any:
     """The compiled module for an instruction set.
 
     Raises:
-        ImportError: the build is not there, or was made from another op table.
+        ImportError: the build is not there, or was made from another op table or for another instruction set.
     """
     if instruction_set not in BUILDS:
         raise ImportError(f"ARZ_INSTRUCTION_SET must be one of {', '.join(BUILDS)}, not {instruction_set!r}.")
     module = importlib.import_module(f"arz.{BUILDS[instruction_set]}")
     if ops.digest() != module.OPS_DIGEST:
         raise ImportError("The compiled core was built from another op table. Build it again: make build.")
+    if instruction_set != module.INSTRUCTION_SET:
+        raise ImportError(f"The build for {instruction_set} is one for {module.INSTRUCTION_SET}: make build.")
     return module
 
 
@@ -45,6 +47,23 @@ if TYPE_CHECKING:
     from arz import _native as core
 else:
     core = load(os.environ.get("ARZ_INSTRUCTION_SET") or runs_here()[-1])
+
+
+def check_same(what: str, ours: object, name: str) -> None:
+    """Makes sure, at import, of what both languages state: names in the order of their numbers, and the like.
+
+    Args:
+        what: this is, for people.
+        ours: what Python has.
+        name: of what the compiled core has.
+
+    Raises:
+        ImportError: the compiled core has another.
+    """
+    compiled = getattr(core, name, None)
+    if ours != compiled:
+        told = f"{name} is {compiled!r} where Python has {ours!r}"
+        raise ImportError(f"The compiled core has another {what}: {told}. Build it again: make build.")
 
 
 class ByFields:

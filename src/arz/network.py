@@ -79,7 +79,11 @@ class Architecture(ByFields):
     def native(self) -> core.NetworkShape:
         """For the native core."""
         return core.network_shape(
-            self.kind == "lstm", self.activation == "relu", self.observations, self.actions, list(self.hidden)
+            is_lstm=self.kind == "lstm",
+            is_relu=self.activation == "relu",
+            observations=self.observations,
+            actions=self.actions,
+            hidden=list(self.hidden),
         )
 
     @cached_property
@@ -390,7 +394,7 @@ class NetworkInterpreter:
 
     def __init__(self, network: Network, lanes: int) -> None:
         self.lanes = lanes
-        self._stepper = core.NetworkStepper(network.packed, 0, lanes)
+        self._stepper = core.NetworkStepper(network.packed, index=0, lanes=lanes)
 
     def reset_lane(self, lane: int, key: int) -> None:
         """Starts an episode anew in one lane."""

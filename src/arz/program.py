@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.native import ByFields, core
-from arz.ops import NUMBER, OPS, Op
+from arz.native import ByFields, check_same, core
+from arz.ops import NUMBER, OPS, REGISTER_KINDS, Op
 
 if TYPE_CHECKING:
     from arz.complexity import Complexity
@@ -34,6 +34,16 @@ NONE = core.NONE
 
 INSTRUCTION = np.dtype([("constants", "<f8", (2,)), ("op", "<u2"), ("args", "<u2", (12,)), ("unused", "<u2", (3,))])
 """A packed instruction: 48 bytes. Fields that an op does not use are zero."""
+
+OFFSETS = {name: field[1] for name, field in (INSTRUCTION.fields or {}).items()}
+"""At which byte each field begins."""
+
+FIXED = {"observation": ("v", 1), "action": ("s", 3), "actions": ("v", 4)}
+"""Where a program finds the observation, and leaves its action, or several."""
+
+check_same("order of registers", REGISTER_KINDS, "REGISTER_KINDS")
+check_same("place for observation and action", FIXED, "FIXED_REGISTERS")
+check_same("layout of instructions", OFFSETS, "INSTRUCTION_OFFSETS")
 
 ROWS = re.compile(r"(\w+)\[(\d{1,4}):(\d{1,4})\]", re.ASCII)
 """Some rows of a register."""
@@ -80,8 +90,7 @@ class Memory(ByFields):
     @cached_property
     def native(self) -> core.MemoryShape:
         """The same, as the native core knows it."""
-        counts = (self.scalars, self.vectors, self.matrices, self.indices)
-        return core.memory_shape(self.observations, self.actions, *counts, self.stateful)
+        return core.memory_shape(**asdict(self))
 
     @property
     def dim(self) -> int:
@@ -91,7 +100,7 @@ class Memory(ByFields):
     @property
     def action(self) -> tuple[str, int]:
         """Kind and number of the register that holds the action."""
-        return ("s", 3) if self.actions == 1 else ("v", 4)
+        return FIXED["action" if self.actions == 1 else "actions"]
 
     def count(self, kind: str) -> int:
         """How many registers of a kind there are."""
@@ -511,4 +520,4 @@ def _pack(memory: Memory, programs: Sequence[Program]) -> core.Batch:
     cadfs = np.array([program.cadfs for program in programs], np.uint8)
     images = np.stack([program.image for program in programs])
     raw = np.ascontiguousarray(joined).view(np.uint8).reshape(len(joined), INSTRUCTION.itemsize)
-    return core.batch(memory.native, raw, lengths, cadfs, images)
+    return core.batch(memory.native, instructions=raw, lengths=lengths, cadfs=cadfs, images=images)

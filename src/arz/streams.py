@@ -2,7 +2,7 @@
 
 Every random draw of a run comes from a stream whose key is made from the run's seed, a purpose and an index.
 So results do not depend on the number of threads or machines, on the order in which work ends, or on
-interruptions; and changing one mutation cannot move another's numbers. `native/random.hpp` has the same
+interruptions; and changing one mutation cannot move another's numbers. `native/machine/random.hpp` has the same
 functions.
 """
 

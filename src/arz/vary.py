@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.names import did_you_mean
-from arz.native import ByFields, core
+from arz.native import ByFields, check_same, core
 from arz.ops import OPS
 from arz.program import Batch, Memory, Program, as_positions
 from arz.streams import Stream, as_keys, mix
@@ -71,8 +71,7 @@ class MutationWeights:
 MUTATIONS = tuple(weight.name for weight in fields(MutationWeights))
 """The names of the native ones, in the order of their numbers."""
 
-if core.MUTATIONS != MUTATIONS:
-    raise ImportError("The compiled core knows other mutations. Build it again: make build.")
+check_same("list of mutations", MUTATIONS, "MUTATIONS")
 
 
 @dataclass(frozen=True)
@@ -169,24 +168,13 @@ class Variation(ByFields):
     @cached_property
     def native(self) -> core.VariationSettings:
         """The same, as the native core knows it."""
+        others = {item.name: getattr(self, item.name) for item in fields(self)}
+        for name in ("weights", "custom", "op_weights"):
+            del others[name]
         return core.variation_settings(
-            [*astuple(self.weights), *self.custom.values()],
-            [self.op_weights.get(op.name, 1.0) for op in OPS],
-            self.sigma,
-            self.fraction,
-            self.decades,
-            self.initial_constants,
-            self.density,
-            self.max_cadfs,
-            self.initial_cadfs,
-            *self.length,
-            *self.cadf_length,
-            self.growth_length,
-            self.growth_memory,
-            self.growth_vectors,
-            self.growth_branches,
-            self.growth_constants,
-            self.growth_coefficient,
+            weights=[*astuple(self.weights), *self.custom.values()],
+            op_weights=[self.op_weights.get(op.name, 1.0) for op in OPS],
+            **others,
         )
 
 
@@ -219,7 +207,7 @@ def random_programs(
 ) -> Batch:
     """One random program for each key."""
     settings = (variation or Variation()).native
-    return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys), threads))
+    return Batch(memory, core.random_batch(memory.native, settings, as_keys(keys), threads=threads))
 
 
 def grown_programs(
@@ -227,7 +215,7 @@ def grown_programs(
 ) -> Batch:
     """One program for each key: the smallest, which sets its action anew each step, with so many terms grown on it."""
     settings = (variation or Variation()).native
-    return Batch(memory, core.grown(memory.native, settings, terms, as_keys(keys), threads))
+    return Batch(memory, core.grown(memory.native, settings, terms=terms, keys=as_keys(keys), threads=threads))
 
 
 def grow_reflexes(
@@ -249,7 +237,9 @@ def grow_reflexes(
         child is its parent.
     """
     settings = (variation or Variation()).native
-    children, registers = core.reflexes(batch.core, settings, terms, as_positions(parents), as_keys(keys), threads)
+    children, registers = core.reflexes(
+        batch.core, settings, terms=terms, parents=as_positions(parents), keys=as_keys(keys), threads=threads
+    )
     return Batch(batch.memory, children), registers
 
 
@@ -266,7 +256,7 @@ def transplant(
     The term comes with all that it is computed from, numbers too, in registers that the first parent does not use.
     """
     pair = (as_positions(first), as_positions(second))
-    children, applied = core.transplanted(batch.core, *pair, as_keys(keys), threads)
+    children, applied = core.transplanted(batch.core, *pair, keys=as_keys(keys), threads=threads)
     return Batch(batch.memory, children), applied.astype(bool)
 
 
@@ -294,7 +284,7 @@ def mutate(
     variation.check_operators()
     chosen = as_positions(parents)
     drawn = as_keys(keys)
-    children, applied = core.mutated(batch.core, variation.native, chosen, drawn, threads)
+    children, applied = core.mutated(batch.core, variation.native, parents=chosen, keys=drawn, threads=threads)
     result = Batch(batch.memory, children)
     if not variation.custom:
         return result, applied
@@ -324,7 +314,7 @@ def crossover(
     Where either parent has no CADF, the child is one of the two, at random.
     """
     pair = (as_positions(first), as_positions(second))
-    return Batch(batch.memory, core.crossed(batch.core, *pair, as_keys(keys), threads))
+    return Batch(batch.memory, core.crossed(batch.core, *pair, keys=as_keys(keys), threads=threads))
 
 
 def _custom_child(parent: Program, key: int, number: int, variation: Variation) -> tuple[Program, int]:
@@ -338,7 +328,9 @@ def _custom_child(parent: Program, key: int, number: int, variation: Variation) 
                 raise ValueError(f"operator {name!r} must return None or a program of the same memory, not {child!r}")
             return child, number
         again = np.array([stream.bits()], np.uint64)
-        children, applied = core.mutated(parent.packed, variation.native, np.zeros(1, np.int64), again, 1)
+        children, applied = core.mutated(
+            parent.packed, variation.native, parents=np.zeros(1, np.int64), keys=again, threads=1
+        )
         number = int(applied[0])
         if number < len(MUTATIONS) or number == NO_MUTATION:
             return Batch(parent.memory, children)[0], number

@@ -28,7 +28,7 @@ class ScoreCache:
 
     def __init__(self, capacity: int, objectives: int = 1) -> None:
         self.capacity = capacity
-        self._core = core.Cache(max(capacity, 1), objectives)
+        self._core = core.Cache(capacity=max(capacity, 1), columns=objectives)
 
     def __len__(self) -> int:
         return len(self._core)

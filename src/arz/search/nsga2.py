@@ -180,7 +180,7 @@ class Nsga2(Search[G]):
         place = -np.arange(len(self.numbers), dtype=np.float64)  # the living are in order: the earlier, the better
         size = self.settings.population
         first, second = (
-            core.tournaments(keys(self.seed, f"{which} parent", numbers), islands, place, size, 2)
+            core.tournaments(keys(self.seed, f"{which} parent", numbers), islands, place, size=size, entrants=2)
             for which in ("first", "second")
         )
         crossed = self.problem.cross(self.population, first, second, keys(self.seed, "crossover", numbers))

@@ -110,7 +110,11 @@ class Regularized(Search[G]):
             assert self.population is not None
             draws = keys(self.seed, "tournament", bred)
             winners = core.tournaments(
-                draws, islands[len(random) :], self.fitness, settings.population, settings.tournament
+                draws,
+                islands[len(random) :],
+                self.fitness,
+                size=settings.population,
+                entrants=settings.tournament,
             )
             children, mutations[len(random) :] = self.problem.vary(
                 self.population, winners, keys(self.seed, "child", bred)
