@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import arz
 from arz.cluster import crew as crews
@@ -50,7 +48,7 @@ from arz.tasks.task import Evaluation, Task
 from arz.vary import Variation, random_programs
 from tests.runs_support import GROWING, content, small_options
 from tests.runs_support import small as small_cartpole
-from tests.support import examples, programs, same_bits
+from tests.support import Draw, examples, same_bits
 from tests.test_quadruped_runs import small as small_quadruped
 
 CARTPOLE, QUADRUPED = Cartpole(steps=100), Quadruped(steps=60, break_step=30)
@@ -182,9 +180,8 @@ def test_policies_and_tasks_travel(task: Task) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 @examples(50)
-@given(program=programs(), seed=st.integers(0, 2**32))
-def test_every_bit_that_matters_travels(program: Program, seed: int, share: float) -> None:
-    choose = np.random.default_rng(seed)
+def test_every_bit_that_matters_travels(draw: Draw, share: float) -> None:
+    program, choose = draw.program(), np.random.default_rng(draw.integer(0, 2**32))
     odd = choose.choice([0.0, -0.0, 5e-324, -1e308, 1.5], program.image.shape)
     image = np.where(choose.random(odd.shape) < share, odd, 0.0)
     policies = Batch.pack([Program(program.memory, program.functions, image), program])
@@ -196,19 +193,18 @@ def test_every_bit_that_matters_travels(program: Program, seed: int, share: floa
 
 
 @examples(100)
-@given(st.data())
-def test_bytes_that_are_no_programs_are_refused(data: st.DataObject) -> None:
+def test_bytes_that_are_no_programs_are_refused(draw: Draw) -> None:
     policies = assorted(QUADRUPED, 3)
     packed = policies.core.encoded(0, 3)
     with pytest.raises(ValueError, match="a part of a batch of 3"):
-        policies.core.encoded(*data.draw(st.sampled_from([(0, 4), (-1, 2), (2, 1)])))
-    shorter = packed[: data.draw(st.integers(1, len(packed) - 1))]
+        policies.core.encoded(*draw.choice([(0, 4), (-1, 2), (2, 1)]))
+    shorter = packed[: draw.integer(1, len(packed) - 1)]
     ends = {len(policies.core.encoded(0, count)) for count in (1, 2)}
     if len(shorter) not in ends:
         with pytest.raises(ValueError, match="end too soon"):
             core.decoded(policies.memory.native, shorter)
-    for where in data.draw(st.lists(st.integers(0, len(packed) - 1), min_size=1, max_size=5)):
-        packed[where] = data.draw(st.integers(0, 255))
+    for where in draw.some(lambda: draw.integer(0, len(packed) - 1), 1, 5):
+        packed[where] = draw.integer(0, 255)
     with contextlib.suppress(ValueError):  # or they are other programs
         core.decoded(policies.memory.native, packed)
 
@@ -547,10 +543,9 @@ def test_a_time_limit_is_a_time() -> None:
 
 
 @examples(200)
-@given(st.integers(1, 10_000), st.integers(1, 2000), st.floats(1e-6, 100), st.floats(-1, 1000), st.booleans())
-def test_shares_are_neither_too_small_nor_too_large(
-    left: int, workers: int, each: float, even: float, is_idle: bool
-) -> None:
+def test_shares_are_neither_too_small_nor_too_large(draw: Draw) -> None:
+    left, workers, is_idle = draw.integer(1, 10_000), draw.integer(1, 2000), draw.choice((False, True))
+    each, even = draw.real(1e-6, 100), draw.real(-1, 1000)
     size = share_size(left, workers, Pace(1e6 * each, 1e6), even, is_idle)
     least = max(LEAST_SECONDS, (FIRST_ROUNDS if is_idle else LEAST_ROUNDS) * HANDING_SECONDS * workers)
     assert 1 <= size <= left
@@ -590,8 +585,9 @@ def test_unknown_work_is_tried_first() -> None:
 
 
 @examples(50)
-@given(st.lists(st.floats(0, 10), min_size=1, max_size=300), st.integers(1, 50), st.floats(0, 0.1))
-def test_a_simulated_batch_takes_as_long_as_it_must(seconds: list[float], workers: int, overhead: float) -> None:
+def test_a_simulated_batch_takes_as_long_as_it_must(draw: Draw) -> None:
+    seconds = draw.some(lambda: draw.real(0, 10), 1, 300)
+    workers, overhead = draw.integer(1, 50), draw.real(0, 0.1)
     took = simulate(seconds, workers, overhead, overhead / 2)
     assert took >= max(math.fsum(seconds) / workers, max(seconds)) - 1e-9
     assert took <= math.fsum(seconds) + 1.5 * overhead * len(seconds) + 1e-9
