@@ -1,6 +1,8 @@
 """For all tests."""
 
 import os
+import signal
+import threading
 
 import pytest
 
@@ -9,6 +11,10 @@ from arz.tasks.rendering import Camera
 from tests import gymnasium_support  # noqa: F401  the module of an environment is imported by who wants it
 
 screen.draw_without_screen()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    # As in a shell that is detached: what tests start would ignore Ctrl-C too, and some of it is to be ended by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

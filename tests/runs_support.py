@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +52,22 @@ GROWING: dict[str, Any] = {
 def small_options(budget: str = "6000", fields: dict[str, Any] = SMALL) -> list[str]:
     fields = {**fields, "budget": budget}
     return [word for name, value in fields.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def wait_until_busy(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Waits until a process has computed for so long, from now on, however slow the machine is; or until it ends."""
+    place = Path(f"/proc/{process.pid}/stat")
+
+    def spent() -> float:
+        fields = place.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    if not place.exists():  # no Linux
+        time.sleep(2 * seconds)
+        return
+    until = spent() + seconds
+    while process.poll() is None and spent() < until:
+        time.sleep(0.01)
 
 
 def content(folder: str | Path) -> dict[str, Any]:

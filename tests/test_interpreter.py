@@ -1,5 +1,6 @@
 """The native interpreter equals the reference bit for bit, at any number of lanes and threads, in every build."""
 
+import sys
 import threading
 import time
 
@@ -295,7 +296,7 @@ def test_batched_calls_release_the_gil() -> None:
     memory = Memory(observations=4, actions=1)
     batch = random_batch(memory, 400)
     seen = tame_observations(memory, steps=600, lanes=32)
-    counted = 0
+    counted, counts = 0, []
     done = threading.Event()
 
     def count() -> None:
@@ -305,13 +306,19 @@ def test_batched_calls_release_the_gil() -> None:
             time.sleep(0.001)
 
     thread = threading.Thread(target=count)
-    thread.start()
-    before = counted
-    execute_batch(batch, seen, threads=1)
-    after = counted
-    done.set()
-    thread.join()
-    assert after - before >= 5
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # no thread is interrupted by another: it must let go
+    try:
+        thread.start()
+        while len(counts) < 50 and not (counts and max(counts) >= 5):  # the other may not get a processor at first
+            before = counted
+            execute_batch(batch, seen, threads=1)
+            counts.append(counted - before)
+    finally:
+        sys.setswitchinterval(usual)
+        done.set()
+        thread.join()
+    assert max(counts) >= 5
 
 
 @pytest.mark.parametrize(

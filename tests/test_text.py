@@ -184,12 +184,12 @@ def test_a_broken_text_is_a_program_or_one_error(draw: Draw) -> None:
     ids=range(12),
 )
 def test_hostile_texts_neither_hang_nor_crash(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         parse(text)
     except ParseError as error:
         assert len(str(error)) < 1000  # noqa: PT017
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_an_error_shows_nothing_that_a_terminal_would_obey() -> None:
