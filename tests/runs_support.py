@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sqlite3
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import arz
+from arz.cli import main
 from arz.runs.config import Config
 
 ARZ = str(Path(sys.executable).parent / "arz")
@@ -52,6 +55,17 @@ GROWING: dict[str, Any] = {
 def small_options(budget: str = "6000", fields: dict[str, Any] = SMALL) -> list[str]:
     fields = {**fields, "budget": budget}
     return [word for name, value in fields.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def arz_here(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """What a command gives, without a process of its own."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def wait_until_busy(process: subprocess.Popen[Any], seconds: float) -> None:

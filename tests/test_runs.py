@@ -34,7 +34,7 @@ from arz.runs.store import TABLES, Store
 from arz.search.evolution import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs
-from tests.runs_support import ARZ, GROWING, SMALL, content, small, small_options, wait_until_busy
+from tests.runs_support import ARZ, GROWING, SMALL, arz_here, content, small, small_options, wait_until_busy
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +240,7 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
         sentence = f"arz: {folder} is being evolved by another process; wait for it to end, or stop it\n"
         assert again.stderr == sentence
         run.evolve()
-    assert subprocess.run([ARZ, "resume", str(folder), "--quiet"], capture_output=True).returncode == 0
+    assert arz_here("resume", folder, "--quiet").returncode == 0
 
 
 def test_an_existing_folder_is_never_overwritten(finished: Path) -> None:
@@ -330,13 +330,13 @@ def test_commands_refuse_garbage_with_one_sentence(finished: Path, tmp_path: Pat
     folder = tmp_path / "garbage"
     folder.mkdir()
     (folder / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
-    run = subprocess.run([ARZ, command, str(folder)], capture_output=True, text=True)
+    run = arz_here(command, folder)
     assert run.returncode == 2
     assert run.stderr.startswith(f"arz: {folder} ")
     assert run.stderr.count("\n") == 1
     whole = (finished / "run.sqlite").read_bytes()
     (folder / "run.sqlite").write_bytes(whole[: len(whole) // 2 // 4096 * 4096])
-    run = subprocess.run([ARZ, command, str(folder)], capture_output=True, text=True)
+    run = arz_here(command, folder)
     assert run.returncode == 2
     assert run.stderr.count("\n") == 1
 
