@@ -1,6 +1,7 @@
 """For all tests."""
 
 import gc
+import importlib
 import os
 import signal
 import threading
@@ -27,13 +28,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """
     if config.getvalue("dist") != "loadgroup":
         return None
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Scheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return "ray" if "test_ray.py" in nodeid else nodeid
-
-    return Scheduling(config, log)
+    scheduler: Any = importlib.import_module("xdist.scheduler").LoadScopeScheduling(config, log)
+    scheduler._split_scope = lambda nodeid: "ray" if "test_ray.py" in nodeid else nodeid
+    return scheduler
 
 
 def pytest_collection_finish() -> None:

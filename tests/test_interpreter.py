@@ -296,7 +296,8 @@ def test_batched_calls_release_the_gil() -> None:
     memory = Memory(observations=4, actions=1)
     batch = random_batch(memory, 400)
     seen = tame_observations(memory, steps=600, lanes=32)
-    counted, counts = 0, []
+    counted = 0
+    counts: list[int] = []
     done = threading.Event()
 
     def count() -> None:

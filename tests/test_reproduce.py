@@ -77,10 +77,16 @@ def test_the_command_of_a_run_makes_that_run(name: str, monkeypatch: pytest.Monk
 # ---- the smallest scale ----
 
 
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for items, which share runs."""
+    return tmp_path_factory.mktemp("items")
+
+
 @pytest.mark.parametrize("name", item_names())
-def test_every_item_works_at_the_smallest_scale(name: str, tmp_path: Path) -> None:
-    assert main(["reproduce", name, "--output", str(tmp_path), "--quiet"]) == 0
-    place = tmp_path / "smoke" / name
+def test_every_item_works_at_the_smallest_scale(name: str, items: Path) -> None:
+    assert main(["reproduce", name, "--output", str(items), "--quiet"]) == 0
+    place = items / "smoke" / name
     assert {path.name for path in place.iterdir()} == {ABOUT, DATA, FIGURE, PAGE}
     assert (place / FIGURE).read_bytes().startswith(b"\x89PNG")
     kept = Kept(find_item(name), "smoke", place)
@@ -92,7 +98,7 @@ def test_every_item_works_at_the_smallest_scale(name: str, tmp_path: Path) -> No
     assert len(kept.about["runs"]) == len(kept.item.runs("smoke"))
     for run in kept.about["runs"]:
         if run["champion"]:
-            load_policy(tmp_path / "smoke" / run["champion"])
+            load_policy(items / "smoke" / run["champion"])
     for claim in kept.item.claims:  # what it would say at a larger scale
         assert KINDS[kept.item.kind].rules[claim.check](kept.rows, **claim.options).why
 
