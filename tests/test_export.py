@@ -25,10 +25,11 @@ from arz.export.c import memory_bytes, stack_bytes, to_c
 from arz.export.parts import MOST_STEPS, TAKEN_AS_IT_IS, Exported
 from arz.export.python import to_python
 from arz.network import Architecture
-from arz.ops import OPS
+from arz.ops import OP, OPS
 from arz.program import Instruction, last_written
 from arz.watch import watch
-from tests.support import SPECIAL, blank_batch, long_programs, random_batch, same_bits, tame_observations
+from tests.support import SPECIAL, Draw, blank_batch, long_programs, random_batch, same_bits, tame_observations
+from tests.test_interpreter import FILLING, SMALL, WITH_OUTPUT, any_line
 
 ROOT = Path(__file__).parent.parent
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
@@ -115,6 +116,18 @@ def run_c(folder: Path, program: Program, observations: NDArray[np.float64], key
     return actions, int(done.stderr)
 
 
+def check_in_c(folder: Path, headers: list[str], flags: tuple[str, ...]) -> None:
+    """Exports called p0, p1, ... must give the actions of their vectors."""
+    calls, source = "", "#include <stdio.h>\n"
+    for n, text in enumerate(headers):
+        (folder / f"p{n}.h").write_text(text)
+        source += f'#define P{n}_SELF_CHECK\n#include "p{n}.h"\n'
+        calls += f'  if (p{n}_self_check()) {{ printf("p{n}\\n"); wrong = 1; }}\n'
+    made = compiled(folder, f"{source}int main(void) {{\n  int wrong = 0;\n{calls}  return wrong;\n}}\n", *flags)
+    done = subprocess.run([made], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
 
 
@@ -124,18 +137,41 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler
 def test_random_programs_in_c_are_the_interpreter_bit_for_bit(
     tmp_path: Path, flags: tuple[str, ...], kind: int
 ) -> None:
-    calls = []
-    for number, text in enumerate(random_headers(kind)):
-        (tmp_path / f"p{number}.h").write_text(text)
-        calls.append(f'  if (p{number}_self_check()) {{ printf("p{number}\\n"); wrong = 1; }}\n')
-    source = "#include <stdio.h>\n" + "".join(
-        f'#define P{n}_SELF_CHECK\n#include "p{n}.h"\n' for n in range(len(calls))
-    )
-    made = compiled(
-        tmp_path, f"{source}int main(void) {{\n  int wrong = 0;\n{''.join(calls)}  return wrong;\n}}\n", *flags
-    )
-    done = subprocess.run([made], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    check_in_c(tmp_path, random_headers(kind), flags)
+
+
+def exposed(kind: str, register: int, n: int) -> Instruction:
+    """The line that makes a register, or an element of it, the action."""
+    if kind == "s":
+        return Instruction(OP["scalar_scale"], (3, register), (1.0,))
+    if kind == "i":
+        return Instruction(OP["vector_element"], (3, 2, register))
+    place = (n,) if kind == "v" else (n, 1 - n)
+    return Instruction(OP["vector_element" if kind == "v" else "matrix_element"], (3, register, *place))
+
+
+PER_EXPORTED_OP = 4
+
+
+def op_headers() -> list[str]:
+    """Every op on hostile numbers, in C, with vectors that are the reference's; what exports in Python do is compared."""
+    made: list[str] = []
+    for op in WITH_OUTPUT:
+        for number in range(PER_EXPORTED_OP):
+            draw = Draw(f"export {op.name}", number)
+            line = any_line(op, draw)
+            lines = [*FILLING.lines(), line, exposed(op.outputs[0], line.args[0], number % 2)]
+            program, seen = Program.build(SMALL, lines), draw.observations(SMALL, 24, 1)[:, 0]
+            expected = machine.execute(program, seen[:, None], keys=[12345])[:, 0]
+            assert same_bits(Exported.of(program, "x", seen).actions, expected), op.name
+            assert module(to_python(program, observations=seen)).self_check(), op.name
+            made.append(to_c(program, name=f"p{len(made)}", observations=seen))
+    return made
+
+
+@needs_compiler
+def test_every_op_in_c_and_python_is_the_reference_on_hostile_numbers(tmp_path: Path) -> None:
+    check_in_c(tmp_path, op_headers(), ("-O1",))
 
 
 @pytest.mark.parametrize("kind", range(KINDS))
