@@ -12,7 +12,7 @@ import numpy as np
 import arz
 from arz.evaluate import evaluate, fresh_episodes
 from arz.network import Architecture, NetworkBatch
-from arz.tasks.task import Task
+from arz.tasks.base import Task
 
 Row = Callable[..., None]
 Best = Callable[..., list[float]]

@@ -19,8 +19,8 @@ from arz.program import Memory, Program
 from arz.runs.config import for_start
 from arz.runs.run import Run
 from arz.streams import keys
+from arz.tasks.base import Task
 from arz.tasks.cartpole import Cartpole
-from arz.tasks.task import Task
 from arz.vary import random_programs
 
 Row = Callable[..., None]

@@ -16,8 +16,7 @@ from arz.evaluate import Evaluation, fresh_episodes
 from arz.native import core
 from arz.parser import parse
 from arz.streams import keys
-from arz.tasks import mujoco_model
-from arz.tasks.quadruped import Quadruped
+from arz.tasks.quadruped import Quadruped, mujoco_model
 
 Row = Callable[..., None]
 Best = Callable[..., list[float]]

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 import arz
 from arz.evaluate import evaluate, fresh_episodes
 from arz.program import Batch
-from arz.runs.problem import Keys, ProgramProblem
-from arz.search.regularized import Regularized, Settings
+from arz.runs.problem import ProgramProblem
+from arz.search.regularized import Regularized, RegularizedSettings
+from arz.typing import Keys
 
 Row = Callable[..., None]
 CONFIG = arz.preset("cartpole-regularized")
 SEEDS = (1, 2)
-assert isinstance(CONFIG.search, Settings)
+assert isinstance(CONFIG.search, RegularizedSettings)
 SETTINGS = CONFIG.search
 EVALUATIONS = 30_000 * SETTINGS.islands
 
@@ -53,7 +54,9 @@ def problem(threads: int = 1, **changes: Any) -> Measured:
     return Measured(CONFIG.registers, CONFIG.variation, CONFIG.task, threads, **changes)
 
 
-def search(made: Measured, settings: Settings, seed: int, until: int = EVALUATIONS) -> tuple[Regularized[Batch], float]:
+def search(
+    made: Measured, settings: RegularizedSettings, seed: int, until: int = EVALUATIONS
+) -> tuple[Regularized[Batch], float]:
     """A search, and how long it took."""
     running: Regularized[Batch] = Regularized(made, settings, seed)
     began = time.perf_counter()
@@ -66,7 +69,7 @@ def savings(row: Row) -> None:
     """What each saving gives; the exact ones must leave the search as it is."""
     base = SETTINGS
     half = base.episodes // 2
-    contenders: dict[str, tuple[Measured, Settings, bool]] = {
+    contenders: dict[str, tuple[Measured, RegularizedSettings, bool]] = {
         "as it is": (problem(), base, True),
         "without the exact cache": (problem(), replace(base, cache=0), True),
         "with dead code": (problem(only_effective=False), base, True),

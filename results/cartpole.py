@@ -173,7 +173,7 @@ def is_adaptive(row: dict[str, Any]) -> bool:
 
 
 def summary() -> str:
-    """How many runs of ten got where: the table in README."""
+    """How many runs of ten got where: the table in results/README.md."""
     lines = [
         "| evolved on | 900 or more | 950 or more | median (range) | adapts to both | command, for seeds 1 to 10 |"
     ]
@@ -193,7 +193,7 @@ def summary() -> str:
 
 
 def gap() -> str:
-    """What programs with and without memory reach, at both limits of the track: the other table in README."""
+    """What programs with and without memory reach, at both limits of the track: another table of results/README.md."""
     columns = [(limit, change) for limit in ("0.4", "2.4") for change in ("continuous", "sudden")]
     names = " | ".join(f"x limit {limit}, {change}" for limit, change in columns)
     lines = [f"| | {names} |", "|---|---|---|---|---|"]

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arz
-from arz.analysis import figures
 from arz.cluster import crew
 from arz.cluster.scheduling import simulate
 from arz.network import NetworkBatch
+from arz.plotting import style
 from arz.program import Batch, Memory, Program
 from arz.streams import keys
-from arz.tasks.task import Evaluation, Task
+from arz.tasks.base import Evaluation, Task
 
 ROOT = Path(__file__).parent.parent
 TIMES = ROOT / "results" / "cluster" / "times.json"
@@ -146,7 +146,7 @@ def simulated() -> None:
     panels[0].set_ylabel("share of the workers' time that is idle")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(SHAPES), frameon=False)
     figure.suptitle("Laikago on many workers: lag against idle time (simulated with times measured on one core)")
-    figures.save(figure, FIGURE)
+    style.save(figure, FIGURE)
 
 
 if __name__ == "__main__":

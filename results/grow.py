@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 import arz
-from arz.analysis import figures
 from arz.evaluate import TEST_SEED
+from arz.plotting import style
 from arz.runs.budget import Budget
-from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.gymnasium import AnyEnvironment
 from arz.tasks.quadruped import LEGS, Quadruped
 
 ROOT = Path(__file__).parent.parent
@@ -375,7 +375,7 @@ def legs(row: dict[str, Any]) -> int:
 
 
 def summary() -> str:
-    """All runs in a few lines: the table in README."""
+    """All runs in a few lines: the table in results/README.md."""
     lines = [
         "| from scratch | runs | median (range) | lines | steps | time | command, for seeds from 1 on |",
         "|---|---|---|---|---|---|---|",
@@ -422,8 +422,8 @@ def page() -> str:
 
 def draw() -> None:
     """The champion of each run against the steps that were spent."""
-    figure = figures.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
-    shown = [("cartpole", figures.BLUE, 1000.0), ("quadruped", figures.ORANGE, None)]
+    figure = style.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
+    shown = [("cartpole", style.BLUE, 1000.0), ("quadruped", style.ORANGE, None)]
     for panel, (name, colour, highest) in zip(figure.subplots(1, 2), shown, strict=True):
         found = rows(name)
         for row in found:
@@ -432,8 +432,8 @@ def draw() -> None:
         panel.set_ylim(0, highest)
         panel.set_xlabel("million steps of the task")
         panel.set_title(f"{EXPERIMENTS[name].title}, seeds 1 to {len(found)}")
-        figures.plain(panel)
-    figures.save(figure, KEPT / "runs.png")
+        style.plain(panel)
+    style.save(figure, KEPT / "runs.png")
 
 
 if __name__ == "__main__":

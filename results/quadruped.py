@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import arz
-from arz.analysis import figures, statistics
+from arz.analysis import statistics
+from arz.plotting import style
 from arz.tasks.quadruped import LEGS, Quadruped
 
 ROOT = Path(__file__).parent.parent
@@ -239,7 +240,7 @@ NAMES = {"batched": "our simulator", "20 sweeps": "with 20 sweeps over the conta
 
 
 def summary() -> str:
-    """The best champion so far: the table in README."""
+    """The best champion so far: the table in results/README.md."""
     best = max(rows(), key=lambda row: row["mean"])
     legs = ("none", *LEGS)
     lines = ["| | mean of legs | " + " | ".join(legs) + " |", "|---" * (len(legs) + 2) + "|"]
@@ -253,10 +254,10 @@ def summary() -> str:
 
 def draw() -> None:
     """The curves of all runs against evaluations and steps."""
-    figure = figures.new_figure(4.6, "Laikago leg-breaking: mean return of the champion on selection episodes")
+    figure = style.new_figure(4.6, "Laikago leg-breaking: mean return of the champion on selection episodes")
     panels = figure.subplots(1, 2, sharey=True)
-    palette = (figures.BLUE, figures.ORANGE, figures.GREEN, figures.GREY)
-    palette += (figures.SKY, figures.PURPLE, figures.VERMILION, figures.BLACK)
+    palette = (style.BLUE, style.ORANGE, style.GREEN, style.GREY)
+    palette += (style.SKY, style.PURPLE, style.VERMILION, style.BLACK)
     colours = dict(zip(EXPERIMENTS, palette, strict=True))
     for panel, across in zip(panels, ("evaluations", "steps"), strict=True):
         shown = set()
@@ -268,9 +269,9 @@ def draw() -> None:
         panel.set_xlabel("evaluations" if across == "evaluations" else "environment steps")
         panel.set_ylim(bottom=0)
         panel.set_xscale("log")
-        figures.plain(panel)
+        style.plain(panel)
     panels[0].set_ylabel("mean return")
-    figures.save(figure, KEPT / "runs.png")
+    style.save(figure, KEPT / "runs.png")
 
 
 def page() -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arz.tasks import screen
-from arz.tasks.rendering import Camera
+from arz.tasks.quadruped.rendering import Camera
 from tests import gymnasium_support  # noqa: F401  the module of an environment is imported by who wants it
 
 screen.draw_without_screen()

@@ -36,13 +36,12 @@ from arz.cli import main
 from arz.network import Architecture, Network
 from arz.ops import OPS
 from arz.plain import UNSEEN
-from arz.policy import parse_policy
-from arz.program import Program
+from arz.policy import AnyPolicy, parse_policy
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.database import JOURNAL_MAGIC
 from arz.runs.store import TABLES
-from arz.tasks.schedule import parse_changes
+from arz.tasks.gymnasium.schedule import parse_changes
 from tests.runs_support import small
 
 SECONDS, BYTES = 30, 6 * 2**30
@@ -411,7 +410,7 @@ def fuzz_texts(first: int, count: int) -> Counter[str]:
     return found
 
 
-def _again(policy: Program | Network) -> None:
+def _again(policy: AnyPolicy) -> None:
     assert str(parse_policy(str(policy), "again")) == str(policy)
 
 

@@ -18,14 +18,15 @@ import pytest
 import arz
 from arz import Memory, Program
 from arz.cli import main
+from arz.episode import run_episode
 from arz.streams import keys
-from arz.tasks import any_environment
-from arz.tasks.any_environment import AnyEnvironment, AnyEpisodes
 from arz.tasks.cartpole import Cartpole
-from arz.tasks.environment import RUNNING
+from arz.tasks.episodes import RUNNING
+from arz.tasks.gymnasium import AnyEnvironment
+from arz.tasks.gymnasium import episodes as gymnasium_episodes
+from arz.tasks.gymnasium.episodes import AnyEpisodes
+from arz.tasks.gymnasium.schedule import get_attribute, parse_changes, set_attribute
 from arz.tasks.quadruped import Quadruped
-from arz.tasks.schedule import get_attribute, parse_changes, set_attribute
-from arz.watch import watch
 from tests.runs_support import ARZ
 from tests.support import random_batch
 
@@ -56,7 +57,7 @@ def by_hand(program: Program, task: AnyEnvironment, key: int) -> tuple[float, in
 
 def test_returns_are_those_of_the_environment() -> None:
     task = AnyEnvironment(FOLLOW).settled()
-    assert (task.observations, task.actions, task.limit) == (2, 1, 40)
+    assert (task.observations, task.actions, task.most_steps) == (2, 1, 40)
     program = Program.parse(HOLD)
     found = arz.evaluate(program, task, EPISODES, threads=1)
     for episode, key in enumerate(EPISODES.tolist()):
@@ -82,7 +83,7 @@ def test_what_was_left_running_is_not_stepped_on() -> None:
     """After an error in the middle of a rollout, the next one with fewer programs begins anew."""
     task, program = AnyEnvironment("CartPole-v1", steps=30).settled(), random_batch(Memory(4, 2, 4, 5, 0, 2), 1, 8)[0]
     expected = arz.evaluate(program, task, EPISODES, threads=1)
-    (kept,) = [episodes for episodes in any_environment._OPEN.values() if episodes.task == task]
+    (kept,) = [episodes for episodes in gymnasium_episodes._OPEN.values() if episodes.task == task]
     kept.statuses[:] = RUNNING
     taken = kept.times[-1]
     assert np.array_equal(arz.evaluate(program, task, EPISODES, threads=1).returns, expected.returns)
@@ -187,7 +188,7 @@ def test_changes_follow_their_schedule() -> None:
 def test_the_environment_changes_in_the_middle_of_an_episode() -> None:
     task = AnyEnvironment(FOLLOW, change="unwrapped.drift: 0 -> 0.2 @ 20; unwrapped.gain: 1 -> 0 @ 10..30").settled()
     idle = Program.parse(HOLD.replace("action = dot(obs, v2)", "action = 0"))
-    episode = watch(idle, task, int(EPISODES[0]))
+    episode = run_episode(idle, task, int(EPISODES[0]))
     x = episode.observations[:, 0]
     assert np.allclose(np.diff(x)[:20], 0, atol=1e-6)
     assert np.allclose(np.diff(x)[20:], 0.2, atol=1e-5)
@@ -196,7 +197,7 @@ def test_the_environment_changes_in_the_middle_of_an_episode() -> None:
     assert gain[10] == 1
     assert gain[20] == pytest.approx(0.5)
     assert gain[30] == 0
-    again = watch(idle, task, int(EPISODES[0]))  # the next episode begins as it should
+    again = run_episode(idle, task, int(EPISODES[0]))  # the next episode begins as it should
     assert np.array_equal(again.observations, episode.observations)
 
 
@@ -245,7 +246,7 @@ def test_a_run_from_the_command_line(
     assert main(["export", str(folder), "--to", "python", "--output", str(tmp_path / "policy.py")]) == 0
     assert main(["resume", str(folder), "--budget", "700", "--quiet", "--threads", "1"]) == 0
     with arz.Run.open(folder) as run:
-        assert run.config.task.env == FOLLOW  # type: ignore[union-attr]
+        assert run.config.task.env == FOLLOW  # type: ignore[attr-defined]
         assert run.counters.evaluations >= 700
 
 
@@ -266,8 +267,9 @@ def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypa
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("the environment was made")
 
-    monkeypatch.setattr("arz.tasks.any_environment.make", refuse)
-    monkeypatch.setattr("arz.tasks.any_environment.about_environment", refuse)
+    monkeypatch.setattr("arz.tasks.gymnasium.episodes.make", refuse)
+    monkeypatch.setattr("arz.tasks.gymnasium.adapter.make", refuse)
+    monkeypatch.setattr("arz.tasks.gymnasium.task.about_environment", refuse)
     for command in ("show", "runs"):
         assert main([command, str(tmp_path / "run" if command == "show" else tmp_path)]) == 0
 
@@ -281,7 +283,8 @@ def test_explaining_and_exporting_a_run_import_nothing_that_it_names(
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("the environment was made")
 
-    monkeypatch.setattr("arz.tasks.any_environment.make", refuse)
+    monkeypatch.setattr("arz.tasks.gymnasium.episodes.make", refuse)
+    monkeypatch.setattr("arz.tasks.gymnasium.adapter.make", refuse)
     assert main(["explain", str(tmp_path / "run")]) == 0
     assert main(["export", str(tmp_path / "run"), "--to", "c"]) == 0
 
@@ -356,7 +359,7 @@ def test_a_reward_that_is_no_number_ends_the_episode_and_is_never_worth_it(tmp_p
     found = arz.evaluate(Program.parse(HOLD), task, EPISODES, threads=1)
     assert np.all(found.lengths == 1)
     assert np.all(found.returns == -1e6)
-    assert "not a finite number" in watch(Program.parse(HOLD), task, int(EPISODES[0])).ending
+    assert "not a finite number" in run_episode(Program.parse(HOLD), task, int(EPISODES[0])).ending
     config = arz.preset("gymnasium", env=FOLLOW, env_options={"kind": "nan"}, budget="300", population=20, lag=10)
     with arz.evolve(config, folder=tmp_path / "run", threads=1) as run:
         assert run.counters.evaluations >= 300
@@ -368,7 +371,7 @@ def test_a_change_that_matters_only_elsewhere_can_be_left_unchecked() -> None:
     with pytest.raises(ValueError, match="add the word unchecked"):
         AnyEnvironment("MountainCarContinuous-v0", change=goal).settled()
     assert AnyEnvironment("MountainCarContinuous-v0", change=f"{goal} unchecked").settled().changes[0].end == 0.3
-    assert AnyEnvironment(FOLLOW, change="unwrapped.drift: 0 -> 1 @ 0", steps=1).settled().limit == 1
+    assert AnyEnvironment(FOLLOW, change="unwrapped.drift: 0 -> 1 @ 0", steps=1).settled().most_steps == 1
 
 
 def test_what_is_missing_comes_with_a_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from arz import Memory, Program, Variation, effective, execute_batch, mutate, ra
 from arz.native import core
 from arz.program import Batch
 from arz.runs.problem import ProgramProblem
-from arz.search.regularized import Regularized, Settings
+from arz.search.regularized import Regularized, RegularizedSettings
 from arz.simplify import _rename
 from arz.streams import keys
 from arz.tasks.cartpole import Cartpole
@@ -99,7 +99,9 @@ def test_the_exact_cache_changes_no_search_for_programs() -> None:
     results = []
     for cache in (0, 500, 100_000):
         problem = ProgramProblem(MEMORIES[0], Variation(max_cadfs=0), Cartpole(steps=200), threads=2)
-        settings = Settings(population=50, lag=25, episodes=8, cache=cache, select_every=500, selection_episodes=8)
+        settings = RegularizedSettings(
+            population=50, lag=25, episodes=8, cache=cache, select_every=500, selection_episodes=8
+        )
         search = Regularized(problem, settings, seed=3)
         while search.counters.evaluations < 5000:
             search.advance()

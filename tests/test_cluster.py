@@ -42,10 +42,10 @@ from arz.native import core
 from arz.network import Architecture, NetworkBatch
 from arz.program import Batch, Memory, Program
 from arz.streams import keys
-from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.base import Evaluation, Task
 from arz.tasks.cartpole import Cartpole
+from arz.tasks.gymnasium import AnyEnvironment
 from arz.tasks.quadruped import Quadruped
-from arz.tasks.task import Evaluation, Task
 from arz.vary import Variation, random_programs
 from tests.runs_support import GROWING, content, small_options
 from tests.runs_support import small as small_cartpole

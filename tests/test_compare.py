@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 
 import arz
 from arz.analysis import comparison, statistics
-from arz.analysis.comparison import Comparison, Entry
+from arz.analysis.comparison import Comparison
 from arz.cli import main
-from arz.runs.entries import entry_of
+from arz.runs.entries import Entry, entry_of, from_lines, to_lines
 from tests.runs_support import small
 
 TESTS = ("sudden all", "continuous all")
@@ -91,7 +91,7 @@ def test_axes_follow_from_the_scores(scores: tuple[float, float], limits: tuple[
 
 
 def test_entries_are_lines(tmp_path: Path) -> None:
-    assert comparison.from_lines(comparison.to_lines(many()), "x") == many()
+    assert from_lines(to_lines(many()), "x") == many()
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_entries_are_lines(tmp_path: Path) -> None:
 )
 def test_odd_lines_get_a_sentence(line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        comparison.from_lines(line, "file")
+        from_lines(line, "file")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_the_command_compares_runs(folder: Path, tmp_path: Path, capsys: pytest.
         expected = entry_of(run, method="ARZ", episodes=8)
         tests = {f"{t.change} {t.task}": round(t.mean, 2) for t in arz.assess(run.program, run.config.task, episodes=8)}
     assert expected.scores == tests
-    kept = comparison.from_lines((tmp_path / "kept.jsonl").read_text(), "kept")
+    kept = from_lines((tmp_path / "kept.jsonl").read_text(), "kept")
     assert kept[0] == expected
     assert main(["compare", f"{tmp_path}/kept.jsonl", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)

@@ -15,7 +15,7 @@ import pytest
 import arz
 from arz import Batch, Cartpole, Memory, Program, Quadruped, Variation
 from arz.network import Architecture, Network, NetworkBatch
-from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.gymnasium import AnyEnvironment
 from tests.support import random_batch
 
 MEMORY = Memory(observations=4, actions=1, matrices=2)

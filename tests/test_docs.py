@@ -1,8 +1,10 @@
 """What README and docs show is what happens."""
 
 import doctest
+import os
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,20 +16,40 @@ from arz.listing import ops_markdown
 ROOT = Path(__file__).parent.parent
 
 
-def test_readmes_python_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+PAGES = [
+    str(path.relative_to(ROOT))
+    for path in (
+        *sorted(ROOT.glob("*.md")),
+        *(path for folder in ("docs", "results") for path in sorted((ROOT / folder).rglob("*.md"))),
+    )
+]
+
+
+def pages_with(mark: str) -> list[str]:
+    return [page for page in PAGES if mark in (ROOT / page).read_text()]
+
+
+def test_pages_with_sessions() -> None:
+    assert pages_with("\n>>> ") == ["README.md", "docs/python.md"]
+    assert pages_with("```console\n") == ["docs/cartpole.md", "docs/machine.md"]
+
+
+@pytest.mark.parametrize(("page", "least"), [("README.md", 6), ("docs/python.md", 20)])
+def test_python_sessions(page: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     text = "\n".join(re.sub(r"^$", "<BLANKLINE>", block.rstrip(), flags=re.M) + "\n" for block in blocks)
-    session = doctest.DocTestParser().get_doctest(text, {}, "README.md", "README.md", 0)
-    assert len(session.examples) > 10
+    session = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    assert len(session.examples) >= least
     printed: list[str] = []
     result = doctest.DocTestRunner().run(session, out=printed.append)
     assert result.failed == 0, "".join(printed)
 
 
-def test_readmes_console_sessions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("page", ["docs/cartpole.md", "docs/machine.md"])
+def test_console_sessions(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    sessions = re.findall(r"```console\n\$ (.*?)\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    sessions = re.findall(r"```console\n\$ (.*?)\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     assert sessions
     for command, expected in sessions:
         assert main(command.removeprefix(".venv/bin/arz ").split()) == 0
@@ -40,23 +62,70 @@ def test_the_page_of_operations_is_current() -> None:
     assert (ROOT / "docs" / "ops.md").read_text() == ops_markdown()
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "CONTRIBUTING.md",
-        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
-        "results/README.md",
-    ],
-)
+def without_code(text: str) -> str:
+    return re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.S | re.M)
+
+
+def anchors(page: Path) -> set[str]:
+    """What links may name of a page: its headings, as GitHub spells them."""
+    seen: Counter[str] = Counter()
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", without_code(page.read_text()), flags=re.M):
+        shown = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+        found.add(f"{name}-{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return found
+
+
+def links(page: str) -> list[tuple[Path, str]]:
+    """The files that a page links or shows, and the anchors in them."""
+    text = without_code((ROOT / page).read_text())
+    named = [*re.findall(r"\]\(([^)\s]+)\)", text), *re.findall(r'\bsrc="([^"]+)"', text)]
+    found = []
+    for link in named:
+        if not re.match(r"https?:", link):
+            name, _, anchor = link.partition("#")
+            found.append(((ROOT / page).parent / name if name else ROOT / page, anchor))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_and_named_files_exist(page: str) -> None:
-    text = (ROOT / page).read_text()
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
-    named = re.findall(r"`((?:src|docs|tests|native|bench|examples|results)/[\w./]+)`", text)
-    for name in links:
-        assert ((ROOT / page).parent / name).exists(), name
-    for name in named:
-        assert (ROOT / name).exists(), name
+    for path, anchor in links(page):
+        assert path.exists(), path
+        if anchor:
+            assert anchor in anchors(path), f"{path}#{anchor}"
+    for name in re.findall(r"`((?:src|docs|tests|native|bench|examples|results)/[\w./]+)`", (ROOT / page).read_text()):
+        assert (ROOT / name).exists() or page == "CHANGELOG.md", name
+
+
+def test_the_index_leads_to_every_page() -> None:
+    """To those of docs/ at once; to those of results/ by way of others."""
+    linked = {page: {os.path.relpath(path, ROOT) for path, _ in links(page)} for page in PAGES}
+    index = "docs/index.md"
+    assert {page for page in PAGES if page.startswith("docs/")} - linked[index] == {index}
+    reached, left = set(), [index]
+    while left:
+        page = left.pop()
+        if page not in reached:
+            reached.add(page)
+            left += linked[page] & set(PAGES)
+    assert set(PAGES) - reached == set()
+
+
+def test_the_program_that_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is what `make evolve` found, as the kept champion of its seed is, and has these scores."""
+    text = (ROOT / "README.md").read_text()
+    champion = ROOT / "results" / "grow" / "champions" / "cartpole-1.arz"
+    program = arz.Program.load(champion)
+    shown = "\n\n".join(str(arz.readable(program).program).split("\n\n")[1:])
+    assert shown in text
+    assert main(["show", str(champion)]) == 0
+    assert re.findall(r"^# Cost .*$", capsys.readouterr().out, flags=re.M)[0] in text
+    assert main(["test", str(champion)]) == 0
+    table = capsys.readouterr().out.partition("┏")
+    assert table[1] + table[2].partition("┘")[0] in text
 
 
 def test_files_that_sources_name_exist() -> None:

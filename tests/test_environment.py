@@ -20,8 +20,8 @@ from arz.evaluate import STATUS, Status, evaluate, record
 from arz.evaluate import fresh_episodes as episodes_for_tests
 from arz.streams import mix
 from arz.tasks.cartpole import PARAMETERS, SENTENCES, TRUTH, Cartpole
-from arz.tasks.cartpole_environment import CataclysmicCartpole, CataclysmicCartpoleVector
-from arz.tasks.drawing import CART, FORCE, POLE_FALLEN, POLE_FINE, STRIP_CHANGED, frame
+from arz.tasks.cartpole.drawing import CART, FORCE, POLE_FALLEN, POLE_FINE, STRIP_CHANGED, frame
+from arz.tasks.cartpole.environment import CataclysmicCartpole, CataclysmicCartpoleVector
 from arz.tasks.registration import register
 from tests.support import same_bits
 

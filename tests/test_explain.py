@@ -14,8 +14,8 @@ import pytest
 
 import arz
 from arz import Batch, Memory, Program, Variation, machine
-from arz.analysis.figures import new_figure
 from arz.cli import main
+from arz.episode import run_episode
 from arz.explain.ablation import BLOCK, ablate, smallest
 from arz.explain.diagram import diagram
 from arz.explain.flow import LAST_ACTION, OBSERVATION, Flow, Line, flow, reached_bits
@@ -23,7 +23,7 @@ from arz.explain.linear import _Reader, read
 from arz.explain.traces import look_inside, period_of
 from arz.explain.words import sentences
 from arz.network import Architecture, Network
-from arz.watch import watch
+from arz.plotting.style import new_figure
 from tests.support import long_programs, random_batch, same_bits, tame_observations, with_blanks
 
 ROOT = Path(__file__).parent.parent
@@ -195,7 +195,7 @@ def test_the_published_matrices_come_out() -> None:
     assert np.allclose(found.P[2], [*(c * v), 1 + b * c + c])  # the paper prints a + bc + c
     assert abs(found.P[2, 4] - (a + b * c + c)) > 1
     assert np.allclose(found.eigenvalues, [0.971239, -0.565257, 0], atol=1e-6)  # the paper prints 1, -0.594 and 0
-    episode = watch(Program.load(PAPER), arz.Cartpole(change="sudden", parameters=ALL), KEY)
+    episode = run_episode(Program.load(PAPER), arz.Cartpole(change="sudden", parameters=ALL), KEY)
     assert np.allclose(found.predict(episode.observations), episode.actions, atol=1e-12)
 
 
@@ -558,7 +558,7 @@ def test_periods() -> None:
 
 def test_changes_and_registers_are_those_of_the_episode() -> None:
     task = arz.Cartpole(change="sudden", parameters=ALL)
-    episode = watch(Program.load(PAPER), task, KEY)
+    episode = run_episode(Program.load(PAPER), task, KEY)
     seen = look_inside(episode)
     assert [change.name for change in seen.changes] == ["force", "damping", "track angle"]
     for change in seen.changes:
@@ -575,7 +575,7 @@ def test_changes_and_registers_are_those_of_the_episode() -> None:
 
 def test_a_broken_leg_is_the_change_and_conditions_make_states() -> None:
     program = arz.readable(Program.load(ROOT / "examples" / "paper_quadruped.arz")).program
-    seen = look_inside(watch(program, arz.Quadruped(leg="RL", break_step=5, steps=60), KEY))
+    seen = look_inside(run_episode(program, arz.Quadruped(leg="RL", break_step=5, steps=60), KEY))
     assert [(change.name, change.first) for change in seen.changes] == [("RL breaks", 5)]
     assert seen.calls
     assert seen.observing
@@ -592,7 +592,7 @@ def test_networks_show_their_units(kind: str) -> None:
     task = arz.Cartpole(change="sudden", parameters=ALL, x_limit=100.0)
     shape = Architecture(kind, 4, 1, (5,) if kind == "lstm" else (5, 3))
     network = Network(shape, np.random.default_rng(3).normal(size=shape.size, scale=0.2))
-    episode = watch(network, task, KEY)
+    episode = run_episode(network, task, KEY)
     seen = look_inside(episode)
     units = {"cell": 5, "hidden": 5} if kind == "lstm" else {"layer1": 5, "layer2": 3}
     assert {name: values.shape for name, values in seen.registers.items()} == {
@@ -809,7 +809,7 @@ def test_a_nasty_name_breaks_no_page_picture_table_or_terminal(
         drawn.append(title)
         return new_figure(height, title)
 
-    monkeypatch.setattr("arz.analysis.inside.new_figure", noted)
+    monkeypatch.setattr("arz.analysis.trace_figures.new_figure", noted)
     for command in ("explain", "trace", "ablate"):
         more = ["--episodes", "2"] if command == "ablate" else []
         assert main([command, NASTY, *more, "--output", command]) == 0

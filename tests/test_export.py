@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import arz
 from arz import Memory, Program, Variation, elementary, machine
 from arz.cli import main
+from arz.episode import run_episode
 from arz.export import LANGUAGES
 from arz.export.c import memory_bytes, stack_bytes, to_c
 from arz.export.parts import MOST_STEPS, TAKEN_AS_IT_IS, Exported
@@ -27,7 +28,6 @@ from arz.export.python import to_python
 from arz.network import Architecture
 from arz.ops import OP, OPS
 from arz.program import Instruction, last_written
-from arz.watch import watch
 from tests.support import SPECIAL, Draw, blank_batch, long_programs, random_batch, same_bits, tame_observations
 from tests.test_interpreter import FILLING, SMALL, WITH_OUTPUT, any_line
 
@@ -238,7 +238,7 @@ CHAMPIONS = [
 def test_champions_agree_over_whole_episodes(path: str, task: Any, tmp_path: Path) -> None:
     program = Program.load(ROOT / path)
     key = int(arz.fresh_episodes(1)[0])
-    episode = watch(program, task, key)
+    episode = run_episode(program, task, key)
     found, size = run_c(tmp_path, program, episode.observations, key)
     assert same_bits(found, episode.actions)
     made = Exported.of(program, "arz", None)

@@ -19,13 +19,16 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from PIL import Image
 
-from arz.analysis import figures, replay
+from arz.analysis import figures
 from arz.evaluate import Status, evaluate, record
 from arz.evaluate import fresh_episodes as episodes_of_test
 from arz.parser import load
+from arz.plotting import style
 from arz.program import Program
-from arz.tasks.any_environment import AnyEnvironment
 from arz.tasks.cartpole import SENTENCES, Cartpole
+from arz.tasks.cartpole import film as replay
+from arz.tasks.cartpole.strip import strip_figure
+from arz.tasks.gymnasium import AnyEnvironment
 
 PAPER = Path(__file__).parent.parent / "examples" / "paper_cartpole.arz"
 Rows = dict[str, NDArray[np.float64]]
@@ -80,7 +83,7 @@ def words_of(figure: Figure) -> str:
 @pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG\r\n"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_a_figure_is_written_as_its_suffix_says(tmp_path: Path, suffix: str, begins: bytes) -> None:
     path = tmp_path / f"progress.{suffix}"
-    figures.save(figures.progress_figure(metrics(), "A run"), path)
+    style.save(figures.progress_figure(metrics(), "A run"), path)
     assert path.read_bytes().startswith(begins)
     assert list(tmp_path.iterdir()) == [path]
     if suffix == "png":
@@ -93,9 +96,9 @@ def test_a_figure_is_written_as_its_suffix_says(tmp_path: Path, suffix: str, beg
 def test_an_unknown_suffix_or_folder_is_refused_with_a_sentence(tmp_path: Path) -> None:
     figure = figures.progress_figure(metrics(), "A run")
     with pytest.raises(ValueError, match=r"must end in \.png, \.svg or \.pdf, not '\.bmp'"):
-        figures.save(figure, tmp_path / "a.bmp")
+        style.save(figure, tmp_path / "a.bmp")
     with pytest.raises(ValueError, match="there is no folder"):
-        figures.save(figure, tmp_path / "missing" / "a.png")
+        style.save(figure, tmp_path / "missing" / "a.png")
     with pytest.raises(ValueError, match=r"must end in \.gif or \.mp4, not ''"):
         replay.film(made_up(), tmp_path / "film", x_limit=0.4)
     assert list(tmp_path.iterdir()) == []
@@ -111,7 +114,7 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path: Path) -> None:
             raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="disk is full"):
-        figures.save(Failing(), path)
+        style.save(Failing(), path)
     assert [each.name for each in tmp_path.iterdir()] == ["a.png"]
     assert path.read_text() == "old"
 
@@ -265,13 +268,13 @@ def test_rows_that_are_no_numbers_are_left_out_of_progress(tmp_path: Path) -> No
     assert figure.axes[1].get_ylim() == (0, 1000)
     np.testing.assert_array_equal(y_of(figure.axes[1], "mean_fitness"), given["mean_fitness"])
     nothing = {name: np.full(50, np.nan) for name in (*SELECTION, *FITNESS)}
-    figures.save(figures.progress_figure(given | nothing, "A run"), tmp_path / "a.png")
+    style.save(figures.progress_figure(given | nothing, "A run"), tmp_path / "a.png")
 
 
 def test_progress_can_be_shown_from_the_first_report_on(tmp_path: Path) -> None:
     for count in (0, 1):
         given = {name: values[:count] for name, values in metrics().items()}
-        figures.save(
+        style.save(
             figures.progress_figure(given | {"champion_score": np.full(count, -np.inf)}, "A run"), tmp_path / "a.png"
         )
 
@@ -322,30 +325,30 @@ def test_the_axis_of_a_test_comes_from_its_returns_or_from_the_task(
 
 
 def test_the_highest_return_is_that_of_the_task() -> None:
-    assert figures.highest_return(Cartpole(steps=300)) == 300.0
-    assert figures.highest_return(AnyEnvironment("Pendulum-v1")) is None
+    assert Cartpole(steps=300).highest_return == 300.0
+    assert AnyEnvironment("Pendulum-v1").highest_return is None
 
 
 def test_titles_are_names_and_not_paths() -> None:
-    assert figures.title_of("/a/long/way/runs/cartpole-001", "all", "seed 1") == "cartpole-001: all, seed 1"
-    assert figures.title_of("examples/p.arz", "all") == "p.arz: all"
-    assert figures.title_of(".", "all") == f"{Path.cwd().name}: all"
-    assert figures.title_of("-", "all") == "standard input: all"
-    long = figures.title_of(f"runs/begin{'n' * 200}end", "all")
+    assert style.title_of("/a/long/way/runs/cartpole-001", "all", "seed 1") == "cartpole-001: all, seed 1"
+    assert style.title_of("examples/p.arz", "all") == "p.arz: all"
+    assert style.title_of(".", "all") == f"{Path.cwd().name}: all"
+    assert style.title_of("-", "all") == "standard input: all"
+    long = style.title_of(f"runs/begin{'n' * 200}end", "all")
     assert long.startswith("beginnnn")
     assert long.endswith("nnnend: all")
     assert len(long) < 60
     assert "…" in long
-    assert figures.title_of("a\nb\x1b[1m", "all") == "a b [1m: all"
+    assert style.title_of("a\nb\x1b[1m", "all") == "a b [1m: all"
 
 
 @pytest.mark.parametrize("title", ["word " * 100, "x" * 900, "y" * 120 + "\n" + "z" * 300, "short"])
 def test_a_title_has_two_lines_at_the_most(title: str) -> None:
-    figure = figures.new_figure(3.0, title)
+    figure = style.new_figure(3.0, title)
     text = figure.get_suptitle()
     lines = text.split("\n")
     assert len(lines) <= 2
-    assert max(map(len, lines)) <= figures.TITLE_WIDTH
+    assert max(map(len, lines)) <= style.TITLE_WIDTH
     assert text[:5] == title[:5]
     assert ("…" in text) == (title != "short")
     assert_readable(figure)
@@ -383,7 +386,7 @@ def test_changing_finds_exactly_the_steps_and_nothing_else() -> None:
 
 def test_a_strip_shows_the_episode(program: Program) -> None:
     rows = episode(program, Cartpole())
-    figure = figures.strip_figure(rows, "An episode", x_limit=0.4)
+    figure = strip_figure(rows, "An episode", x_limit=0.4)
     _, position, angle, action, force, damping, track = figure.axes
     np.testing.assert_array_equal(y_of(position, "x"), rows["x"])
     np.testing.assert_allclose(y_of(angle, "theta"), np.degrees(rows["theta"]))
@@ -401,7 +404,7 @@ def test_a_strip_shows_the_episode(program: Program) -> None:
 
 def test_changes_are_shaded_in_all_panels_and_named() -> None:
     noise = steps_of_change(0.0, 1.5, 10, 30, 60)
-    figure = figures.strip_figure(made_up(noise=noise, track_angle=steps_of_change(0.0, 0.2, 40, 40, 60)), "An episode")
+    figure = strip_figure(made_up(noise=noise, track_angle=steps_of_change(0.0, 0.2, 40, 40, 60)), "An episode")
     header, *panels = figure.axes
     assert len(panels) == 7  # with one for the noise
     for panel in panels:
@@ -418,19 +421,17 @@ def test_an_early_end_is_marked_with_its_reason(program: Program) -> None:
     steps = int(outcome.lengths[0, 1])
     assert outcome.statuses[0, 1] == Status.LEFT_TRACK.number
     assert replay.length(rows) == steps < 1000
-    figure = figures.strip_figure(rows, "An episode", x_limit=0.1, ending=SENTENCES[Status.LEFT_TRACK])
+    figure = strip_figure(rows, "An episode", x_limit=0.1, ending=SENTENCES[Status.LEFT_TRACK])
     assert SENTENCES[Status.LEFT_TRACK] in words_of(figure)
     assert float(np.ravel(line(figure.axes[0], "end").get_xdata())[0]) == pytest.approx(steps / 60)
-    assert f"ended after {steps / 60:.1f} s" in words_of(figures.strip_figure(rows, "An episode"))
-    assert SENTENCES[Status.COMPLETED] not in words_of(
-        figures.strip_figure(made_up(), "", ending=SENTENCES[Status.COMPLETED])
-    )
+    assert f"ended after {steps / 60:.1f} s" in words_of(strip_figure(rows, "An episode"))
+    assert SENTENCES[Status.COMPLETED] not in words_of(strip_figure(made_up(), "", ending=SENTENCES[Status.COMPLETED]))
 
 
 def test_wild_actions_are_cut_and_that_is_said(tmp_path: Path) -> None:
     actions = np.linspace(-2, 2, 60)
     actions[20], actions[49] = -5e6, np.nan
-    figure = figures.strip_figure(made_up(ended=50, action=actions, applied=np.clip(actions, -1, 1)), "Wild")
+    figure = strip_figure(made_up(ended=50, action=actions, applied=np.clip(actions, -1, 1)), "Wild")
     panel = figure.axes[3]
     shown = y_of(panel, "action")
     assert shown[20] == -3
@@ -438,10 +439,10 @@ def test_wild_actions_are_cut_and_that_is_said(tmp_path: Path) -> None:
     legend = panel.get_legend()
     assert legend is not None
     assert "chosen, cut at ±3\n(largest 5e+06)" in [text.get_text() for text in legend.get_texts()]
-    figures.save(figure, tmp_path / "a.png")
+    style.save(figure, tmp_path / "a.png")
 
 
-@pytest.mark.parametrize("use", [replay.changing, lambda rows: figures.strip_figure(rows, "")])
+@pytest.mark.parametrize("use", [replay.changing, lambda rows: strip_figure(rows, "")])
 def test_many_episodes_or_columns_that_miss_are_refused(use: Callable[[Rows], object]) -> None:
     rows = made_up()
     with pytest.raises(ValueError, match="take one episode out of the record"):
@@ -481,7 +482,7 @@ def test_a_gif_is_small_and_runs_in_real_time(program: Program, tmp_path: Path) 
 
 
 def test_the_pictures_of_a_film_are_those_of_the_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from arz.tasks import drawing
+    from arz.tasks.cartpole import drawing
 
     drawn, frame = [], drawing.frame
 

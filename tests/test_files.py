@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import arz
-from arz.analysis import replay
 from arz.cli import main
 from arz.files import folder_inside, whole_file, write_whole
+from arz.tasks.cartpole import film as replay
 from tests.runs_support import small
 from tests.test_figures import PAPER, made_up
 

@@ -14,9 +14,9 @@ import arz
 import arz.runs.config as configs
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
+from arz.search.base import NO_PARENT
 from arz.search.cloud import Cloud
 from arz.search.draws import normal_rows
-from arz.search.evolution import NO_PARENT
 from arz.search.grow import ALL, EASY, REFLEX, SHORT, WHOLE, Grow, GrowSettings, Racer
 from arz.search.problem import Conditions, Reflex, Trial, Units
 from tests.runs_support import content
@@ -721,7 +721,7 @@ def test_training_meets_the_world_of_the_task() -> None:
         {"start_pose": 0.3},
         {"torque_left": (1.0,) * 4},
     ):
-        task = replace(config.task, steps=80, **world)
+        task = replace(config.task, steps=80, **world)  # type: ignore[call-arg]
         problem = ProgramProblem(config.registers, config.variation, task, threads=1)
         moving = problem.with_numbers(program, numbers)
         episodes = task.spread(arz.fresh_episodes(4))

@@ -9,14 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 import arz
-from arz.analysis import inside, walk
+from arz.analysis import trace_figures
+from arz.episode import run_episode
 from arz.explain.linear import Closed, read
 from arz.explain.traces import Inside, look_inside
 from arz.program import Program
 from arz.simplify import with_own_names
-from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.gymnasium import AnyEnvironment
 from arz.tasks.quadruped import LEGS
-from arz.watch import watch
+from arz.tasks.quadruped import film as walk
 from tests.test_figures import PAPER, assert_readable, line, y_of
 
 HEAD = "memory(observations={}, actions={}, scalars=6, vectors=6, matrices=0, indices=2)\n"
@@ -26,14 +27,14 @@ CHAMPIONS = Path(__file__).parent.parent / "results" / "cartpole" / "champions"
 
 
 def seen(program: str, task: object) -> Inside:
-    return look_inside(watch(Program.parse(program), task, int(arz.fresh_episodes(1)[0])))  # type: ignore[arg-type]
+    return look_inside(run_episode(Program.parse(program), task, int(arz.fresh_episodes(1)[0])))  # type: ignore[arg-type]
 
 
 def test_infinite_actions_are_drawn_as_they_are_applied() -> None:
     episode = seen(HEAD.format(3, 1) + WILD.format("action = s2 + s1"), AnyEnvironment("Pendulum-v1").settled())
     given = episode.episode.actions
     assert np.all(np.isinf(given))
-    figure = inside.actions_figure(episode, "Wild")
+    figure = trace_figures.actions_figure(episode, "Wild")
     drawn = y_of(figure.axes[0], "action 0")
     np.testing.assert_array_equal(drawn, np.clip(given[:, 0], -2, 2))
     assert np.all(np.isfinite(drawn))
@@ -47,7 +48,7 @@ def test_infinite_actions_are_drawn_as_they_are_applied() -> None:
 def test_bounds_of_their_own_are_applied_to_each_entry() -> None:
     task = AnyEnvironment("tests.gymnasium_support:Follow-v0", steps=30).settled()  # takes -0.5 to 0.25
     episode = seen(HEAD.format(2, 1) + WILD.format("action = s2 * s1"), task)
-    drawn = y_of(inside.actions_figure(episode, "").axes[0], "action 0")
+    drawn = y_of(trace_figures.actions_figure(episode, "").axes[0], "action 0")
     given = episode.episode.actions[:, 0]
     np.testing.assert_array_equal(drawn, np.where(np.isnan(given), -0.125, np.clip(given, -0.5, 0.25)))
 
@@ -57,7 +58,7 @@ def test_a_choice_is_drawn_as_what_is_done_and_what_it_is_worth() -> None:
     episode = seen(program, AnyEnvironment("CartPole-v1").settled())
     worth = episode.episode.actions
     assert np.all(np.isinf(worth))
-    figure = inside.actions_figure(episode, "")
+    figure = trace_figures.actions_figure(episode, "")
     done, values = figure.axes
     np.testing.assert_array_equal(y_of(done, "the action\nthat is done 0"), np.argmax(worth, axis=1))
     label = "worth of each action:\nthe largest is done"
@@ -75,7 +76,7 @@ def test_actions_of_a_robot_are_drawn_as_its_motors_take_them(lines: str) -> Non
     most = arz.Quadruped.most_action
     expected = np.clip(np.where(np.isfinite(given), given, 0.0), -most, most)
     assert np.any(expected != given)
-    figure = inside.actions_figure(episode, "")
+    figure = trace_figures.actions_figure(episode, "")
     drawn = np.stack(
         [y_of(figure.axes[leg], f"{name}: action (rad) {k}") for leg, name in enumerate(LEGS) for k in range(3)],
         axis=1,
@@ -107,7 +108,7 @@ def test_what_a_kernel_tends_to() -> None:
 
 
 def test_a_kernel_that_stays_is_seen_to_stay() -> None:
-    figure = inside.kernel_figure(summing(0.04), ["x", "theta"], "A sum")
+    figure = trace_figures.kernel_figure(summing(0.04), ["x", "theta"], "A sum")
     whole, near = figure.axes
     assert y_of(near, "x")[0] == 100
     np.testing.assert_allclose(y_of(near, "x")[1:], 0.04)
@@ -124,8 +125,8 @@ def test_a_kernel_that_stays_is_seen_to_stay() -> None:
 @pytest.mark.parametrize(("name", "stays"), [("continuous-1", 4), ("continuous-7", 2)])
 def test_the_memory_of_champions_is_visible(name: str, stays: int) -> None:
     program = with_own_names(Program.load(CHAMPIONS / f"{name}.arz"))
-    reading = read(program, watch(program, arz.Cartpole(), int(arz.fresh_episodes(1)[0])).trace)
-    figure = inside.kernel_figure(reading.closed, ["x", "theta", "x_dot", "theta_dot"], name)
+    reading = read(program, run_episode(program, arz.Cartpole(), int(arz.fresh_episodes(1)[0])).trace_of(program))
+    figure = trace_figures.kernel_figure(reading.closed, ["x", "theta", "x_dot", "theta_dot"], name)
     dashed = [each for each in figure.axes[1].get_lines() if str(each.get_gid()).endswith("stays")]
     assert len(dashed) == stays
     low, high = figure.axes[1].get_ylim()
@@ -136,7 +137,7 @@ def test_the_memory_of_champions_is_visible(name: str, stays: int) -> None:
 
 def test_equal_kernels_do_not_hide_each_other() -> None:
     closed = Closed(np.array([[0.5]]), np.array([[1.0, 1.0, 1.0]]), 1)
-    near = inside.kernel_figure(closed, ["a", "b", "c"], "").axes[1]
+    near = trace_figures.kernel_figure(closed, ["a", "b", "c"], "").axes[1]
     widths = [line(near, name).get_linewidth() for name in "abc"]
     assert widths[0] > widths[1] + 0.5 > widths[2] + 1.0
 

@@ -10,8 +10,7 @@ from examples import laikago_trot
 from numpy.typing import NDArray
 
 from arz.native import core
-from arz.tasks import mujoco_model
-from arz.tasks.quadruped import LEGS, NUMBERS, STATE, Quadruped
+from arz.tasks.quadruped import LEGS, NUMBERS, STATE, Quadruped, mujoco_model
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +63,7 @@ def rotation(state: Floats) -> Floats:
 
 def test_accelerations_without_contact_are_mujocos() -> None:
     mujoco = pytest.importorskip("mujoco")
-    from arz.tasks.rendering import set_pose
+    from arz.tasks.quadruped.rendering import set_pose
 
     model = mujoco_model.load_model(contact=False)
     data = mujoco.MjData(model)

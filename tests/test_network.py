@@ -13,7 +13,7 @@ from arz.cli import main
 from arz.native import load, runs_here
 from arz.network import MAX_HEAD, MAX_LINES, Architecture, Network, NetworkBatch, NetworkInterpreter, unfold
 from arz.policy import load_policy
-from arz.tasks.task import Task
+from arz.tasks.base import Task
 
 Floats = NDArray[np.float64]
 

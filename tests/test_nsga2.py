@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from arz.search import pareto
-from arz.search.evolution import NO_PARENT, Births, Metrics
+from arz.search.base import NO_PARENT, Births, Metrics
 from arz.search.nsga2 import Nsga2, Nsga2Settings
 from arz.streams import Stream
 

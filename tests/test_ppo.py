@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import arz
+from arz.baselines.settings import PpoSettings
 from arz.cli import main
 from arz.network import Architecture, Network
 from arz.runs.config import with_policy
 from arz.runs.database import RunError
 from arz.runs.sweep import Sweep
-from arz.search.ppo import PpoSettings
 
 EXTRA = "needs the extra: make baselines"
 FIELDS: dict[str, Any] = {"sequence": 16, "environments": 3, "select_every": 2, "selection_episodes": 2}
@@ -29,10 +29,8 @@ def small(kind: str = "mlp", name: str = "ppo-cartpole", **changes: Any) -> arz.
 
 
 def test_the_papers_sizes_are_the_usual_ones() -> None:
-    assert with_policy(arz.preset("ppo-quadruped"), "mlp").architecture == Architecture(
-        "mlp", 37, 12, (256, 256), "relu"
-    )
-    assert with_policy(arz.preset("ppo-cartpole"), "lstm").architecture == Architecture("lstm", 4, 1, (256,))
+    assert with_policy(arz.preset("ppo-quadruped"), "mlp").shape == Architecture("mlp", 37, 12, (256, 256), "relu")
+    assert with_policy(arz.preset("ppo-cartpole"), "lstm").shape == Architecture("lstm", 4, 1, (256,))
 
 
 @pytest.mark.parametrize(("kind", "changes"), [("mlp", {}), ("mlp", {"activation": "tanh"}), ("lstm", {})])
@@ -41,10 +39,10 @@ def test_the_network_does_what_the_model_does(kind: str, changes: dict[str, Any]
     from arz.baselines.ppo import Trainer
 
     config = small(kind, **changes)
-    assert config.architecture is not None
+    assert isinstance(config.shape, Architecture)
     assert isinstance(config.search, PpoSettings)
     assert isinstance(config.task, arz.Cartpole)
-    trainer = Trainer(config.task, config.architecture, config.search, 1)
+    trainer = Trainer(config.task, config.shape, config.search, 1)
     trainer.advance()
     network, policy = trainer.network(), arz.Policy(trainer.network())
     seen = np.random.default_rng(0).normal(size=(20, 4)) * 0.1
@@ -120,9 +118,9 @@ def test_odd_settings_get_a_sentence(changes: dict[str, Any], message: str) -> N
 def test_it_takes_no_start_and_no_more_budget(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib", reason=EXTRA)
     config = small()
-    assert config.architecture is not None
+    assert isinstance(config.shape, Architecture)
     with pytest.raises(ValueError, match="it takes no start"):
-        arz.evolve(config, start=Network(config.architecture, config.architecture.blank()))
+        arz.evolve(config, start=Network(config.shape, config.shape.blank()))
     with arz.evolve(config, folder=tmp_path / "run") as run:
         before = run.facts["budget"]
         with pytest.raises(RunError, match="cannot go on"):

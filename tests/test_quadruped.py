@@ -19,7 +19,7 @@ from arz.native import core
 from arz.network import Architecture, NetworkBatch
 from arz.streams import keys
 from arz.tasks.quadruped import IDLE_LENGTH, IDLE_RETURN, LEGS, STATE, Quadruped
-from arz.tasks.quadruped_environment import LaikagoLegBreak
+from arz.tasks.quadruped.environment import LaikagoLegBreak
 from tests.support import same_bits
 
 MEMORY = Memory(37, 12, 16, 16, 0, 16)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import arz
-from arz.analysis import figures, walk
+from arz.analysis import figures
 from arz.cli import main
 from arz.evaluate import fresh_episodes, record
 from arz.runs import config as configs
@@ -22,6 +22,7 @@ from arz.runs.config import Config
 from arz.search import pareto
 from arz.search.nsga2 import Nsga2Settings
 from arz.tasks.quadruped import LEGS, Quadruped
+from arz.tasks.quadruped import film as walk
 from tests.runs_support import ARZ, content
 
 SMALL: dict[str, Any] = {

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from arz.native import core
+from arz.search.base import NO_PARENT, Births, Metrics
 from arz.search.cache import ScoreCache
-from arz.search.evolution import NO_PARENT, Births, Metrics
-from arz.search.regularized import Regularized, Settings
+from arz.search.regularized import Regularized, RegularizedSettings
 from arz.streams import Stream, keys
 
 
@@ -80,7 +80,7 @@ SMALL: dict[str, Any] = {
 
 def search(seed: int = 1, **changes: Any) -> tuple[Regularized[Numbers], Near]:
     problem = Near()
-    return Regularized(problem, Settings(**{**SMALL, **changes}), seed), problem
+    return Regularized(problem, RegularizedSettings(**{**SMALL, **changes}), seed), problem
 
 
 def run(batches: int, seed: int = 1, **changes: Any) -> tuple[Regularized[Numbers], list[Births], list[Metrics]]:
@@ -289,7 +289,7 @@ def test_a_hurdle_saves_work() -> None:
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_by_name(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):
-        Settings(**{**SMALL, **changes})
+        RegularizedSettings(**{**SMALL, **changes})
 
 
 def test_the_cache_forgets_the_least_recently_used() -> None:

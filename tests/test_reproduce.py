@@ -108,7 +108,7 @@ def test_all_are_all_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
         assert folder == tmp_path
         return SimpleNamespace(item=item, scale="smoke", place=folder, findings={})
 
-    monkeypatch.setattr("arz.commands.reproducing._make", make)
+    monkeypatch.setattr("arz.commands.reproduce._make", make)
     assert main(["reproduce", "all", "--output", str(tmp_path), "--json"]) == 0
     assert [each["item"] for each in json.loads(capsys.readouterr().out)] == item_names()
 

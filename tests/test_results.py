@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
 import arz
 from arz.cli import main
+from arz.episode import run_episode
 from arz.explain.linear import read
 from arz.explain.words import is_on_path, is_telling
 from arz.simplify import with_own_names
-from arz.tasks.any_environment import AnyEnvironment
-from arz.watch import watch
+from arz.tasks.gymnasium import AnyEnvironment
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,22 +37,22 @@ def script(name: str) -> ModuleType:
 def test_the_tables_follow_from_the_data() -> None:
     module = script("cartpole")
     assert (ROOT / "results" / "cartpole" / "tables.md").read_text() == "".join(module.tables())
-    readme = (ROOT / "README.md").read_text()
-    assert module.summary() in readme
-    assert module.gap() in readme
+    page = (ROOT / "results" / "README.md").read_text()
+    assert module.summary() in page
+    assert module.gap() in page
 
 
 def test_the_tables_of_the_quadruped_follow_from_the_data() -> None:
     module = script("quadruped")
     assert module.rows()
     assert (ROOT / "results" / "quadruped" / "tables.md").read_text() == module.page()
-    assert module.summary() in (ROOT / "README.md").read_text()
+    assert module.summary() in (ROOT / "results" / "README.md").read_text()
 
 
 def test_the_tables_of_grow_and_tune_follow_from_the_data() -> None:
     module = script("grow")
     assert (ROOT / "results" / "grow" / "tables.md").read_text() == module.page()
-    assert module.summary() in (ROOT / "README.md").read_text()
+    assert module.summary() in (ROOT / "results" / "README.md").read_text()
     search = (ROOT / "docs" / "search.md").read_text()
     assert module.parts() in search
     assert module.leg_parts() in search
@@ -57,6 +60,62 @@ def test_the_tables_of_grow_and_tune_follow_from_the_data() -> None:
     for name in ("cartpole", "quadruped", "cartpole-300m-0"):
         seeds = sorted(row["seed"] for row in module.rows(name))
         assert seeds == list(range(1, len(seeds) + 1))  # all of them, from the first on
+
+
+def test_the_results_that_readme_shows_follow_from_the_data() -> None:
+    readme = (ROOT / "README.md").read_text()
+    (table,) = re.findall(r"^\| task \|.*\n\|---.*\n((?:\|.*\n)+)", readme, flags=re.M)
+    quadruped, paper, networks, cartpole, regularized, equal, environments, claims = table.splitlines()
+    grow = script("grow")
+
+    def told(scores: list[float]) -> str:
+        return f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
+
+    def is_held(row: dict[str, Any]) -> bool:
+        return bool(grow.over_legs(row) > 570 and grow.legs(row) == 4)
+
+    rows = grow.rows("quadruped")
+    shares = [grow.over_legs(row, "mujoco") / grow.over_legs(row) for row in rows]
+    assert f"{len(rows)} seeds" in quadruped
+    assert f"| {told([grow.over_legs(row) for row in rows])} |" in quadruped
+    assert f"{sum(map(is_held, rows))} of 10 are above 570" in quadruped
+    assert sorted(4 - grow.legs(row) for row in rows)[-3:] == [0, 1, 2]  # legs that were not learned
+    assert f"{100 * min(shares):.0f} to {max(shares):.0%}".replace("%", " %") in quadruped
+
+    about = ROOT / "results" / "reproduction" / "hour" / "quadruped-progress" / "about.json"
+    best: dict[str, float] = {}
+    for run in json.loads(about.read_text())["runs"]:
+        best[run["experiment"]] = max(best.get(run["experiment"], 0), run["fitness"])
+    settings = f"{best['quadruped-arz']:.0f} with our settings, {best['quadruped-paper']:.0f} with the paper's"
+    assert settings in paper
+
+    (lstm,) = [row for row in grow.against().splitlines() if row.startswith("| 200M | LSTM")]
+    (ours,) = [row for row in grow.against().splitlines() if row.startswith("| 200M | programs, `quadruped` |")]
+    assert lstm.split(" | ")[-1].strip(" |") in networks
+    assert ours.split(" | ")[-1].strip(" |") in networks
+
+    rows = grow.rows("cartpole")
+    sizes = [row["lines"] for row in rows]
+    assert f"| {told([grow.worst(row) for row in rows])} |" in cartpole
+    assert f"{min(sizes)} to {max(sizes)} lines" in cartpole
+    assert f"| {told([row['own'] for row in script('cartpole').rows('continuous')])} |" in regularized
+
+    page = (ROOT / "results" / "baselines" / "cartpole" / "tables.md").read_text()
+    for place, change in enumerate(("sudden", "continuous")):  # the first tables have these changes
+        pair = []
+        for method in (f"ARZ [All, {change}]", f"ARS+LSTM [All, {change}]"):
+            tables = [row for row in page.splitlines() if row.startswith(f"| {method} |")]
+            pair.append(tables[place].split(" | ")[5].split()[0])  # where all parameters change
+        assert f"{change} {pair[0]} against {pair[1]}" in equal
+
+    for name in ("pendulum", "acrobot", "mountain-car"):
+        scores = [mean for row in grow.rows(name) for mean, _ in row["tests"].values()]
+        assert f"{min(scores):.1f} to {max(scores):.1f}" in environments
+
+    (counts,) = re.findall(r"^61 claims: .*$", (ROOT / "docs" / "reproduction.md").read_text(), flags=re.M)
+    found = re.findall(r"\d+", counts)
+    assert "{} claims".format(*found) in claims
+    assert "{} confirmed, {} in part, {} not, {} not testable".format(*found[1:]) in claims
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -85,12 +144,12 @@ def test_the_tables_of_the_baselines_follow_from_the_data(group: str, few: bool)
     assert (folder / "tables.md").read_text() == module.page(group, few)
 
 
-def test_the_tables_of_readme_are_printed_by_compare() -> None:
+def test_the_tables_of_methods_are_printed_by_compare() -> None:
     module = script("baselines")
     printed = "".join(
         (module.folder_of(group, few) / "tables.md").read_text() for group in module.GROUPS for few in (0, 1)
     )
-    tables = re.findall(r"^\| method \|.*\n(?:\|.*\n)+", (ROOT / "README.md").read_text(), flags=re.M)
+    tables = re.findall(r"^\| method \|.*\n(?:\|.*\n)+", (ROOT / "results" / "README.md").read_text(), flags=re.M)
     assert len(tables) >= 4
     for table in tables:
         assert table in printed
@@ -132,7 +191,7 @@ def test_how_linear_the_champions_are() -> None:
     for seed in range(1, 11):
         file = ROOT / "results" / "cartpole" / "champions" / f"continuous-{seed}.arz"
         program = with_own_names(arz.Program.load(file))
-        seen = watch(program, arz.Cartpole(), int(arz.fresh_episodes(1)[0])).trace
+        seen = run_episode(program, arz.Cartpole(), int(arz.fresh_episodes(1)[0])).trace_of(program)
         reading = read(program, seen)
         kinds = {"exact": reading.is_exact, "on path": is_on_path(reading), "like": is_telling(reading), "not": True}
         found[next(kind for kind, is_so in kinds.items() if is_so)].append(seed)

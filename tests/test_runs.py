@@ -24,14 +24,14 @@ import pytest
 
 import arz
 from arz.cli import main
-from arz.commands import evolving
+from arz.commands import running
 from arz.runs import store
 from arz.runs.database import RunError, is_run
 from arz.runs.lineage import Lineage
 from arz.runs.run import Run
 from arz.runs.session import Progress
 from arz.runs.store import TABLES, Store
-from arz.search.evolution import NO_PARENT, Births
+from arz.search.base import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs
 from tests.runs_support import ARZ, GROWING, SMALL, arz_here, content, small, small_options, wait_until_busy
@@ -576,7 +576,7 @@ def test_a_folder_that_somebody_took_a_moment_ago_is_left_to_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    free, asked = evolving._free_folder, []
+    free, asked = running._free_folder, []
 
     def late(parent: Path, name: str) -> Path:
         asked.append(free(parent, name))
@@ -584,7 +584,7 @@ def test_a_folder_that_somebody_took_a_moment_ago_is_left_to_them(
             Run.create(small(), folder=asked[0]).close()
         return asked[-1]
 
-    monkeypatch.setattr(evolving, "_free_folder", late)
+    monkeypatch.setattr(running, "_free_folder", late)
     assert main(["evolve", "cartpole-regularized", *small_options("400"), "--quiet", "--no-test"]) == 0
     assert [path.name for path in asked] == ["cartpole-regularized-001", "cartpole-regularized-002"]
 
@@ -629,12 +629,12 @@ def test_advice_at_the_end_is_what_lets_it_go_on(tmp_path: Path, capsys: pytest.
 def test_a_search_that_stands_still_says_so(finished: Path) -> None:
     with Run.open(finished) as run:
         rows = run.metrics
-        assert evolving._standing_still(run) is None  # it began anew meanwhile
+        assert running._standing_still(run) is None  # it began anew meanwhile
         object.__setattr__(run, "_store", Still(run._store, rows))
-        since = evolving._standing_still(run)
+        since = running._standing_still(run)
     assert since is not None
     assert since < 0.5
-    assert "--restart-after" in evolving.STANDING_STILL
+    assert "--restart-after" in running.STANDING_STILL
 
 
 class Still:

@@ -11,7 +11,7 @@ import pytest
 
 import arz
 from arz.tasks import screen
-from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.gymnasium import AnyEnvironment
 from tests.runs_support import ARZ
 
 CHOSEN = ("MUJOCO_GL", "SDL_VIDEODRIVER", "SDL_AUDIODRIVER", "PYGAME_HIDE_SUPPORT_PROMPT")

@@ -26,7 +26,7 @@ from arz.runs.database import RunError
 from arz.runs.problem import ProgramProblem
 from arz.search.problem import UNTRIED
 from arz.streams import keys
-from arz.tasks.any_environment import AnyEnvironment
+from arz.tasks.gymnasium import AnyEnvironment
 from arz.tasks.quadruped import LEGS, Quadruped
 from arz.vary import Variation, random_programs
 from tests.runs_support import content

@@ -26,7 +26,7 @@ from arz.runs.database import RunError
 from arz.runs.run import Run
 from arz.runs.store import CREATING
 from arz.search.cache import ScoreCache
-from arz.tasks import foreign
+from arz.tasks.gymnasium import adapter
 from tests.runs_support import ARZ, arz_here, content, small
 
 LOOKING = ("show", "runs")
@@ -656,7 +656,7 @@ def test_files_that_options_name_are_opened_when_a_person_allows_it(
         name, *more = command.split()
         assert "--allow-file ./any.xml" in complaint(capsys, name, pendulum, *more)
     assert "cannot be made" in complaint(capsys, "test", pendulum, "--allow-file", "./any.xml")
-    foreign.ALLOWED.clear()
+    adapter.ALLOWED.clear()
     spoil(
         pendulum,
         f"UPDATE facts SET value = '{json.dumps(text.replace('env_options = {}', chr(101) + 'nv_options = {render_mode = ' + json.dumps('human') + '}'))}' WHERE name = 'config'",

@@ -13,7 +13,7 @@ from rich.console import Console
 from arz import terminal
 from arz.plain import clean
 from arz.runs.session import Progress
-from arz.search.evolution import Metrics
+from arz.search.base import Metrics
 from tests.runs_support import ARZ, small_options
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from arz.search.base import NO_PARENT
 from arz.search.cloud import Cloud
 from arz.search.draws import normal_rows
-from arz.search.evolution import NO_PARENT
 from arz.search.problem import Units
 from arz.search.tuning import Tuning, TuningSettings
 from arz.streams import Stream

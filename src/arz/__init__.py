@@ -14,7 +14,7 @@ from arz.complexity import Complexity, complexity
 from arz.evaluate import TEST_SEED, Evaluation, Status, evaluate, fresh_episodes, record
 from arz.interpreter import Interpreter, Trace, execute, execute_batch, trace
 from arz.network import Network
-from arz.policy import Policy
+from arz.predictor import Policy
 from arz.program import Batch, Instruction, Memory, Program
 from arz.runs.api import evolve, preset, resume
 from arz.runs.config import Config
@@ -23,7 +23,7 @@ from arz.runs.session import Progress
 from arz.simplify import Guarantee, Simplified, effective, readable
 from arz.streams import Stream
 from arz.tasks.cartpole import Cartpole
-from arz.tasks.foreign import allow_files
+from arz.tasks.gymnasium.adapter import allow_files
 from arz.tasks.quadruped import Quadruped
 from arz.tasks.registration import register
 from arz.tokens import ParseError

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.evaluate import TEST_SEED, Status, Workers, evaluate, fresh_episodes, submit
-from arz.network import Network
-from arz.program import Program
-from arz.tasks.task import Task
+from arz.policy import AnyPolicy
+from arz.tasks.base import Task
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Assessment:
 
 
 def assess(
-    policy: Program | Network,
+    policy: AnyPolicy,
     task: Task,
     *,
     episodes: int = 100,

@@ -14,10 +14,11 @@ Networks: the paper counts the entries of matrices, and two FLOPs for each.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from arz.network import Network
+from arz.network import Architecture
 from arz.program import NONE, Program
 from arz.simplify import effective
 
@@ -37,11 +38,26 @@ class Complexity:
     """Floating-point operations of one step, if all conditions pass."""
 
 
-def complexity(program: Program | Network, *, as_written: bool = False) -> Complexity:
-    """The cost of the dead-code-free form of a program; with `as_written`, of every line. Or of a network."""
-    if isinstance(program, Network):
-        shape = program.architecture
-        return Complexity(0, shape.matrix_parameters, shape.parameters, 2 * shape.matrix_parameters)
+def network_complexity(shape: Architecture) -> Complexity:
+    """The cost of a network."""
+    return Complexity(0, shape.matrix_parameters, shape.parameters, 2 * shape.matrix_parameters)
+
+
+class Costly(Protocol):
+    """What has a cost: every policy."""
+
+    def complexity(self, as_written: bool = False) -> Complexity:
+        """Its cost."""
+        ...
+
+
+def complexity(policy: Costly, *, as_written: bool = False) -> Complexity:
+    """The cost of a policy: of a program, of its dead-code-free form; with `as_written`, of every line."""
+    return policy.complexity(as_written)
+
+
+def program_complexity(program: Program, as_written: bool) -> Complexity:
+    """The cost of a program."""
     used = program if as_written else effective(program).program
     functions = [used.lines(function) for function in range(len(used.functions))]
     flops = [sum(line.op.flops(used.memory.dim) for line in lines) for lines in functions]

@@ -11,23 +11,29 @@ import contextlib
 import json
 import re
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arz.files import decoded, read_bytes
 from arz.native import ByFields, core
+from arz.typing import Floats
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from arz.complexity import Complexity
+
 
 HEAD = "[network]"
 """How the text of a network begins."""
 KINDS = ("mlp", "lstm")
 ACTIVATIONS = ("tanh", "relu")
+ARRAY = "images"
+"""What a batch consists of."""
 HEAD_FIELDS = {"kind", "observations", "actions", "hidden", "activation"}
 MAX_BYTES = 1 << 24
 MAX_HEAD, MAX_DOTS, MAX_LINES = 1 << 14, 100, 1 << 17
@@ -95,6 +101,17 @@ class Architecture(ByFields):
                 inputs = units
         return found | {"output": (self.actions, inputs), "output_bias": (self.actions,)}
 
+    def batch(self, arrays: Mapping[str, NDArray[Any]]) -> NetworkBatch:
+        """The networks whose arrays these are.
+
+        Raises:
+            ValueError: they do not fit this architecture.
+            KeyError: one is missing.
+        """
+        made = NetworkBatch(self, arrays[ARRAY])
+        _ = made.core  # refuses what does not fit
+        return made
+
     @property
     def size(self) -> int:
         """How many numbers it has."""
@@ -142,6 +159,8 @@ class Network(ByFields):
     architecture: Architecture
     numbers: Floats
 
+    title = "a network"
+
     def __post_init__(self) -> None:
         if self.numbers.shape != (self.architecture.size,):
             raise ValueError(f"expected {self.architecture.size} numbers, got an array of shape {self.numbers.shape}")
@@ -157,6 +176,11 @@ class Network(ByFields):
         return hash((self.architecture, self.numbers.tobytes()))
 
     @property
+    def shape(self) -> Architecture:
+        """What it has in common with those it can be packed with."""
+        return self.architecture
+
+    @property
     def observations(self) -> int:
         """How many numbers it sees."""
         return self.architecture.observations
@@ -169,7 +193,44 @@ class Network(ByFields):
     @cached_property
     def packed(self) -> core.NetworkBatch:
         """For the native core."""
-        return NetworkBatch.pack([self]).core
+        return self.batch.core
+
+    @property
+    def batch(self) -> NetworkBatch:
+        """A batch of it alone."""
+        return NetworkBatch.pack([self])
+
+    @classmethod
+    def pack(cls, policies: Sequence[Network]) -> NetworkBatch:
+        """A batch of networks; see `NetworkBatch.pack`."""
+        return NetworkBatch.pack(policies)
+
+    def interpreter(self, lanes: int = 1) -> NetworkInterpreter:
+        """What runs it step by step."""
+        return NetworkInterpreter(self, lanes)
+
+    def complexity(self, as_written: bool = False) -> Complexity:
+        """What it costs; see `arz.complexity`."""
+        from arz.complexity import network_complexity
+
+        return network_complexity(self.architecture)
+
+    def essential(self) -> Network:
+        """Itself."""
+        return self
+
+    def for_reading(self) -> Network:
+        """Itself."""
+        return self
+
+    def describe(self) -> str:
+        """Layers, numbers and FLOPs, in a sentence."""
+        shape, cost = self.architecture, self.complexity()
+        layers = " and ".join(map(str, shape.hidden)) or "no"
+        return (
+            f"{shape.kind.upper()} of {layers} units: {cost.memory} trained numbers, {cost.parameters} in matrices; "
+            f"{cost.flops} FLOPs per step in their products."
+        )
 
     def __str__(self) -> str:
         architecture = self.architecture
@@ -272,6 +333,29 @@ class NetworkBatch(ByFields):
         if len({network.architecture for network in networks}) != 1:
             raise ValueError("expected networks of one architecture")
         return cls(networks[0].architecture, np.stack([network.numbers for network in networks]))
+
+    @property
+    def shape(self) -> Architecture:
+        """What its networks have in common."""
+        return self.architecture
+
+    @property
+    def batch(self) -> NetworkBatch:
+        """Itself."""
+        return self
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that its networks are, by name; `Architecture.batch` takes it back."""
+        return {ARRAY: self.numbers}
+
+    def encoded(self, first: int, last: int) -> dict[str, Any]:
+        """Some of its networks as plain values that travel."""
+        return {"architecture": asdict(self.architecture), "numbers": self.numbers[first:last]}
+
+    @classmethod
+    def decoded(cls, values: Mapping[str, Any]) -> NetworkBatch:
+        """The networks that `encoded` gave."""
+        return cls(Architecture(**values["architecture"]), values["numbers"])
 
     @cached_property
     def core(self) -> core.NetworkBatch:

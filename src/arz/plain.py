@@ -23,3 +23,8 @@ def _escape(character: str) -> str:
 def printable(text: str) -> str:
     """The text with a sign in place of each character that a terminal would obey: of the same length, for a caret."""
     return "".join(letter if letter.isprintable() else " " if letter == "\t" else "\ufffd" for letter in text)
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in a line."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,26 +1,161 @@
-"""A program or a network as a policy that other libraries can drive.
+"""What every policy offers, and how it is read: a program, a network, or what comes next.
 
-`predict` has the signature of Stable-Baselines3, so that its `evaluate_policy` takes a `Policy`.
+Who runs, searches, watches, compares or sends policies asks these, and never which kind it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from arz.complexity import Complexity
 from arz.files import read_bytes, read_stream
-from arz.interpreter import Interpreter
-from arz.network import HEAD, MAX_BYTES, Network, NetworkInterpreter
+from arz.native import core
+from arz.network import HEAD, MAX_BYTES, Network
 from arz.parser import decode, parse
-from arz.program import Program
-from arz.streams import key
+from arz.typing import Floats
 
 
-def load_policy(path: str | Path) -> Program | Network:
+class PolicyShape(Protocol):
+    """What policies that can stand in one batch have in common: the memory of programs, or the layers of networks."""
+
+    @property
+    def observations(self) -> int:
+        """How many numbers they see."""
+        ...
+
+    @property
+    def actions(self) -> int:
+        """How many they give."""
+        ...
+
+    def batch(self, arrays: Mapping[str, NDArray[Any]], /) -> PolicyBatch:
+        """The policies of this shape whose arrays these are: what `PolicyBatch.arrays` gave.
+
+        Raises:
+            ValueError: they do not fit.
+            KeyError: one is missing.
+        """
+        ...
+
+
+class PolicyBatch(Protocol):
+    """Many policies of one shape, packed side by side: what a search works on."""
+
+    @property
+    def shape(self) -> PolicyShape:
+        """What they have in common."""
+        ...
+
+    @property
+    def core(self) -> core.Batch | core.NetworkBatch:
+        """For the native core."""
+        ...
+
+    @property
+    def batch(self) -> PolicyBatch:
+        """Itself, as a single policy is a batch of one."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> AnyPolicy: ...
+
+    def take(self, indices: NDArray[np.int64], /) -> PolicyBatch:
+        """Those at these positions."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that they are, by name; `PolicyShape.batch` takes it back."""
+        ...
+
+    def encoded(self, first: int, last: int) -> dict[str, Any]:
+        """Some of them, from the first up to before the last, as plain values that travel: what acts, and no more."""
+        ...
+
+    @classmethod
+    def decoded(cls, values: Mapping[str, Any], /) -> PolicyBatch:
+        """The policies that `encoded` gave."""
+        ...
+
+
+class PolicyInterpreter(Protocol):
+    """A policy that runs step by step, one episode in each lane."""
+
+    lanes: int
+
+    def reset_lane(self, lane: int, key: int, /) -> None:
+        """Starts an episode in one lane; the others go on."""
+        ...
+
+    def act(self, observations: Floats, /) -> Floats:
+        """Actions [lane, entry] for observations [lane, entry]; memory goes on from the last step."""
+        ...
+
+
+class AnyPolicy(Protocol):
+    """A policy. Its text, `str(policy)`, is what files hold; `load_policy` reads it."""
+
+    @property
+    def title(self) -> str:
+        """For sentences: what such a policy is called."""
+        ...
+
+    @property
+    def shape(self) -> PolicyShape:
+        """What it has in common with those it can be packed with."""
+        ...
+
+    @property
+    def observations(self) -> int:
+        """How many numbers it sees."""
+        ...
+
+    @property
+    def actions(self) -> int:
+        """How many it gives."""
+        ...
+
+    @property
+    def batch(self) -> PolicyBatch:
+        """A batch of it alone."""
+        ...
+
+    @classmethod
+    def pack(cls, policies: Sequence[Any], /) -> PolicyBatch:
+        """A batch of such policies.
+
+        Raises:
+            ValueError: there is none, or their shapes differ.
+        """
+        ...
+
+    def interpreter(self, lanes: int = 1) -> PolicyInterpreter:
+        """What runs it step by step."""
+        ...
+
+    def complexity(self, as_written: bool = False) -> Complexity:
+        """What it costs, without what does nothing or as it is."""
+        ...
+
+    def essential(self) -> AnyPolicy:
+        """The same without what cannot influence an action."""
+        ...
+
+    def for_reading(self) -> AnyPolicy:
+        """The same as a person would like to read it: with the same actions."""
+        ...
+
+    def describe(self) -> str:
+        """What it is and costs, in a sentence."""
+        ...
+
+
+def load_policy(path: str | Path) -> AnyPolicy:
     """A program or a network from an `.arz` file.
 
     Raises:
@@ -30,85 +165,16 @@ def load_policy(path: str | Path) -> Program | Network:
     return _decoded(read_bytes(path, MAX_BYTES), str(path))
 
 
-def read_policy(file: BinaryIO, source: str) -> Program | Network:
+def read_policy(file: BinaryIO, source: str) -> AnyPolicy:
     """A program or a network from an open file. `source` names it in errors. Reads no more than either may have."""
     return _decoded(read_stream(file, MAX_BYTES), source)
 
 
-def _decoded(data: bytes, source: str) -> Program | Network:
+def _decoded(data: bytes, source: str) -> AnyPolicy:
     is_network = data.removeprefix(b"\xef\xbb\xbf").startswith(HEAD.encode())
     return Network.decode(data, source) if is_network else decode(data, source)
 
 
-def parse_policy(text: str, source: str) -> Program | Network:
+def parse_policy(text: str, source: str) -> AnyPolicy:
     """A program or a network from its text."""
     return Network.parse(text, source) if text.startswith(HEAD) else parse(text, source)
-
-
-@dataclass
-class PolicyState:
-    """The memory of a policy, in one or several episodes that run side by side. `predict` moves it on in place."""
-
-    interpreter: Interpreter | NetworkInterpreter
-    episodes: int
-    """How many episodes have begun; gives each its own random numbers."""
-
-
-class Policy:
-    """A program, or a network, that acts.
-
-    Args:
-        program: what to run.
-        seed: what the random numbers of programs that draw any come from.
-    """
-
-    def __init__(self, program: Program | Network, seed: int = 0) -> None:
-        self.program = program
-        self.seed = seed
-
-    @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """A policy from an `.arz` file."""
-        return cls(load_policy(path))
-
-    def predict(
-        self,
-        observation: ArrayLike,
-        state: PolicyState | None = None,
-        episode_start: ArrayLike | None = None,
-        deterministic: bool = True,
-    ) -> tuple[NDArray[np.float64], PolicyState]:
-        """The action for an observation, and the state to hand in with the next one.
-
-        Args:
-            observation: of one environment [entry], or of several [environment, entry].
-            state: what the last call returned; None at the first step.
-            episode_start: for each environment, whether this is the first step of an episode: its memory starts anew.
-            deterministic: makes no difference: a program draws random numbers only if that is what it does.
-
-        Raises:
-            ValueError: the shapes do not fit.
-        """
-        seen = np.ascontiguousarray(observation, np.float64)
-        if seen.ndim not in (1, 2):
-            raise ValueError(
-                f"expected an observation [entry] or [environment, entry], got an array of shape {seen.shape}"
-            )
-        rows = np.atleast_2d(seen)
-        if state is None:
-            made = NetworkInterpreter if isinstance(self.program, Network) else Interpreter
-            state = PolicyState(made(self.program, len(rows)), 0)  # type: ignore[arg-type]
-            starts = np.ones(len(rows), bool)
-        elif episode_start is None:
-            starts = np.zeros(len(rows), bool)
-        else:
-            starts = np.atleast_1d(np.asarray(episode_start, bool))
-        if len(rows) != state.interpreter.lanes or len(starts) != len(rows):
-            raise ValueError(
-                f"expected {state.interpreter.lanes} observations and starts, got {len(rows)} and {len(starts)}"
-            )
-        for lane in np.flatnonzero(starts).tolist():
-            state.interpreter.reset_lane(lane, key(self.seed, "policy", state.episodes))
-            state.episodes += 1
-        actions = state.interpreter.act(rows)
-        return (actions[0] if seen.ndim == 1 else actions), state

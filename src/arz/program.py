@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arz.native import ByFields, core
 from arz.ops import NUMBER, OPS, Op
+
+if TYPE_CHECKING:
+    from arz.complexity import Complexity
+    from arz.interpreter import Interpreter
 
 MAX_CADFS = core.MAX_CADFS
 """A program has at most this many CADFs."""
@@ -36,6 +40,9 @@ ROWS = re.compile(r"(\w+)\[(\d{1,4}):(\d{1,4})\]", re.ASCII)
 
 REGISTERS = ("scalars", "vectors", "matrices", "indices")
 """The fields of a memory that count registers."""
+
+ARRAYS = ("instructions", "lengths", "cadfs", "images")
+"""What a batch consists of."""
 
 Code = NDArray[Any]
 """The packed instructions of one function, a one-dimensional array of `INSTRUCTION`."""
@@ -98,6 +105,15 @@ class Memory(ByFields):
     def image_size(self) -> int:
         """How many numbers an episode starts with: every scalar, vector and matrix."""
         return self.scalars + self.vectors * self.dim + self.matrices * self.dim**2
+
+    def batch(self, arrays: Mapping[str, NDArray[Any]]) -> Batch:
+        """The programs whose arrays these are.
+
+        Raises:
+            ValueError: they do not fit this memory.
+            KeyError: one is missing.
+        """
+        return Batch(self, core.batch(self.native, *(arrays[name] for name in ARRAYS)))
 
     def register(self, name: str) -> tuple[str, int]:
         """Kind and number of a scalar, vector or matrix register, by its name.
@@ -205,6 +221,8 @@ class Program(ByFields):
     functions: tuple[Code, ...]
     image: NDArray[np.float64]
 
+    title = "a program"
+
     def __post_init__(self) -> None:
         if not 1 <= len(self.functions) <= 1 + MAX_CADFS:
             raise ValueError(
@@ -254,6 +272,63 @@ class Program(ByFields):
     def packed(self) -> core.Batch:
         """The program as a native batch of one."""
         return _pack(self.memory, [self])
+
+    @property
+    def shape(self) -> Memory:
+        """What it has in common with those it can be packed with."""
+        return self.memory
+
+    @property
+    def observations(self) -> int:
+        """How many numbers it sees."""
+        return self.memory.observations
+
+    @property
+    def actions(self) -> int:
+        """How many it gives."""
+        return self.memory.actions
+
+    @property
+    def batch(self) -> Batch:
+        """A batch of it alone."""
+        return Batch(self.memory, self.packed)
+
+    @classmethod
+    def pack(cls, policies: Sequence[Program]) -> Batch:
+        """A batch of programs; see `Batch.pack`."""
+        return Batch.pack(policies)
+
+    def interpreter(self, lanes: int = 1) -> Interpreter:
+        """What runs it step by step."""
+        from arz.interpreter import Interpreter
+
+        return Interpreter(self, lanes)
+
+    def complexity(self, as_written: bool = False) -> Complexity:
+        """What it costs; see `arz.complexity`."""
+        from arz.complexity import program_complexity
+
+        return program_complexity(self, as_written)
+
+    def essential(self) -> Program:
+        """The same without code that cannot influence an action; see `arz.effective`."""
+        from arz.simplify import effective
+
+        return effective(self).program
+
+    def for_reading(self) -> Program:
+        """The same with registers of its own for each part of the memory; see `arz.readable`."""
+        from arz.simplify import with_own_names
+
+        return with_own_names(self)
+
+    def describe(self) -> str:
+        """Lines, parameters and FLOPs, in a sentence."""
+        cost = self.complexity()
+        return (
+            f"Cost without dead code: {cost.lines} line{'' if cost.lines == 1 else 's'}, {cost.parameters} parameters "
+            f"({cost.memory} numbers in memory), {cost.flops} FLOPs per step."
+        )
 
     @property
     def cadfs(self) -> int:
@@ -325,6 +400,30 @@ class Batch:
 
     memory: Memory
     core: core.Batch
+
+    @property
+    def shape(self) -> Memory:
+        """What its programs have in common."""
+        return self.memory
+
+    @property
+    def batch(self) -> Batch:
+        """Itself."""
+        return self
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that its programs are, by name; `Memory.batch` takes it back."""
+        return dict(zip(ARRAYS, self.core.arrays(), strict=True))
+
+    def encoded(self, first: int, last: int) -> dict[str, Any]:
+        """Some of its programs as plain values that travel: only what can influence an action."""
+        return {"memory": asdict(self.memory), "programs": self.core.encoded(first, last)}
+
+    @classmethod
+    def decoded(cls, values: Mapping[str, Any]) -> Batch:
+        """The programs that `encoded` gave."""
+        memory = Memory(**values["memory"])
+        return cls(memory, core.decoded(memory.native, values["programs"]))
 
     @classmethod
     def pack(cls, programs: Sequence[Program]) -> Batch:

@@ -23,6 +23,8 @@ from rich.text import Text
 from arz.plain import clean
 from arz.runs.session import Progress as Standing
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 PLAIN_SECONDS = 10.0
 SETTLING_SECONDS = 2.0
 STILL_SECONDS = 60.0

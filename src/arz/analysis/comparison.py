@@ -1,15 +1,14 @@
 """Methods side by side: from what is known of each run to tables and a figure.
 
-An `Entry` is one run: its scores on the test episodes, the same for all, what it cost and how it went. Entries
-can be kept as lines of JSON, so that a comparison can be repeated without the runs.
+An `Entry` is one run (`arz.runs.entries`): its scores on the test episodes, the same for all, what it cost and how it
+went.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +17,17 @@ from numpy.typing import NDArray
 
 from arz.analysis import figures, statistics
 from arz.analysis.statistics import Interval
+from arz.plotting import style
+from arz.runs.entries import ACROSS, MOST_RUNS, Entry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HUGE = 10**18
-MOST = (50, 1000, 200)
+MOST = (50, MOST_RUNS, 200)
 """Methods, runs and tests that can be compared."""
 BEST = 5
 """So many repeats count in the paper's protocol: those with the best search fitness."""
-ACROSS = ("evaluations", "steps", "seconds")
-COLOURS = (figures.BLACK, figures.ORANGE, figures.SKY, figures.GREEN, figures.BLUE, figures.VERMILION, figures.PURPLE)
+COLOURS = (style.BLACK, style.ORANGE, style.SKY, style.GREEN, style.BLUE, style.VERMILION, style.PURPLE)
 
 
 LINES, HATCHES = ("-", "--", ":"), ("", "////", "....")
@@ -53,82 +52,6 @@ class Look:
         """For bars, and for what stands for them in a legend: pale, so that dots show on it, with a full edge."""
         full = {"edgecolor": self.colour, "linewidth": 0.5, "hatch": HATCHES[self.turn]}
         return {"facecolor": (self.colour, PALE), **full}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One run."""
-
-    method: str
-    seed: int
-    trained_on: str
-    """The variant of the task that it was trained on."""
-    tested_on: str
-    """What all tests share: runs with different tests cannot be compared."""
-    evaluations: int
-    steps: int
-    """Steps of the task that it took to find the champion and to the end of its budget."""
-    seconds: float
-    fitness: float
-    """Of the champion, on the selection episodes."""
-    episodes: int
-    """In each test."""
-    scores: dict[str, float]
-    """The mean return in each test."""
-    parameters: int
-    flops: int
-    curve: dict[str, list[float]]
-    """Evaluations, steps, seconds and the champion's score, over the run."""
-
-    @property
-    def worst(self) -> float:
-        """The score in the test that went worst."""
-        return min(self.scores.values())
-
-
-def to_lines(entries: Iterable[Entry]) -> str:
-    """Entries as lines of JSON."""
-    return "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
-
-
-def from_lines(text: str, source: str) -> list[Entry]:
-    """Entries from lines of JSON.
-
-    Raises:
-        ValueError: they are none.
-    """
-    known = {item.name for item in fields(Entry)}
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            given = json.loads(line)
-            if not isinstance(given, dict) or given.keys() != known:
-                raise ValueError("expected " + ", ".join(sorted(known)))
-            found.append(_checked(Entry(**given)))
-            if len(found) > MOST[1]:
-                raise ValueError(f"there are more than {MOST[1]}")
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{source}, line {number}: not an entry of a comparison ({error})") from None
-    return found
-
-
-def _checked(entry: Entry) -> Entry:
-    texts = (entry.method, entry.trained_on, entry.tested_on)
-    numbers = (entry.seed, entry.evaluations, entry.steps, entry.episodes, entry.parameters, entry.flops)
-    tables: Sequence[Any] = (entry.scores, entry.curve)
-    if not all(isinstance(text, str) for text in texts) or not all(isinstance(table, dict) for table in tables):
-        raise ValueError("a field is of another kind")
-    values = [*numbers, entry.seconds, entry.fitness, *entry.scores.values()]
-    lists = [value for values_ in entry.curve.values() for value in (values_ if isinstance(values_, list) else [None])]
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (*values, *lists)):
-        raise ValueError("a number is of another kind")
-    if not all(abs(value) < HUGE for value in (*values, *lists)):
-        raise ValueError("a number is too large, or none")
-    if not all(text.isprintable() for text in (*texts, *entry.scores)):
-        raise ValueError("a name has characters that cannot be printed")
-    if not entry.scores or set(entry.curve) != {*ACROSS, "score"} or len({len(v) for v in entry.curve.values()}) > 1:
-        raise ValueError("there are no scores, or the curve is not what it should be")
-    return entry
 
 
 @dataclass(frozen=True)
@@ -274,7 +197,7 @@ def figure(comparison: Comparison, title: str) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    made = figures.new_figure(9.6, title)
+    made = style.new_figure(9.6, title)
     grid = made.add_gridspec(2, 6)
     looks = {
         method.name: Look(COLOURS[k % len(COLOURS)], k // len(COLOURS) % len(LINES))
@@ -299,11 +222,11 @@ def _draw_scores(panel: Any, comparison: Comparison, looks: Mapping[str, Look]) 
             if not math.isnan(found.low):
                 panel.plot([place, place], [found.low, found.high], color=look.colour, linewidth=2)
             each = [entry.scores[test] for entry in method.entries]
-            panel.plot([place] * len(each), each, ".", color=figures.BLACK, markersize=3, alpha=0.6)
+            panel.plot([place] * len(each), each, ".", color=style.BLACK, markersize=3, alpha=0.6)
     names = [test.replace("_", " ") for test in comparison.tests]
     panel.set_xticks(range(len(names)), names, fontsize=9, rotation=25, ha="right")
     panel.set_ylabel("mean return of a test  (bar: interquartile\nmean of the runs, line: 95 %, dot: a run)")
-    figures.plain(panel)
+    style.plain(panel)
 
 
 def _draw_profiles(panel: Any, comparison: Comparison, looks: Mapping[str, Look]) -> None:
@@ -314,15 +237,15 @@ def _draw_profiles(panel: Any, comparison: Comparison, looks: Mapping[str, Look]
     panel.set_xlabel("mean return of a test")
     panel.set_ylabel("share of runs and tests with at least this")
     panel.set_ylim(0, 1.02)
-    figures.plain(panel)
+    style.plain(panel)
 
 
 def _draw_curves(panel: Any, comparison: Comparison, across: str, label: str, looks: Mapping[str, Look]) -> None:
     for method in comparison.methods:
         for entry in method.entries:
             marker = "o" if len(entry.curve["score"]) == 1 else None  # a line of one point would be invisible
-            style = {**looks[method.name].line, "linewidth": 1.2, "alpha": 0.7, "marker": marker, "markersize": 4}
-            panel.plot(entry.curve[across], entry.curve["score"], **style)
+            look = {**looks[method.name].line, "linewidth": 1.2, "alpha": 0.7, "marker": marker, "markersize": 4}
+            panel.plot(entry.curve[across], entry.curve["score"], **look)
     scores = [np.array(entry.curve["score"]) for method in comparison.methods for entry in method.entries]
     panel.set_ylim(figures.return_range(scores))
     panel.set_xlabel(label)
@@ -332,4 +255,4 @@ def _draw_curves(panel: Any, comparison: Comparison, across: str, label: str, lo
     if positive and max(positive) > 10 * min(positive):
         panel.set_xscale("log")
         panel.xaxis.minorticks_off()
-    figures.plain(panel)
+    style.plain(panel)

@@ -1,42 +1,37 @@
-"""Figures of runs, tests and episodes. Each function returns a figure; `save` writes it."""
+"""Figures of runs and tests. Each function returns a figure; `arz.plotting.style.save` writes it."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.analysis.film import kind_of
-from arz.analysis.replay import PARAMETERS, Rows, changing, length
-from arz.files import whole_file
-from arz.tasks.cartpole import ANGLE_LIMIT, STEP, Cartpole
+from arz.plotting.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    MOST_NAME,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    new_figure,
+    number_text,
+    plain,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from arz.search.nsga2 import Front
+    from arz.search.pareto import Front
 
-# The colours of Okabe and Ito, which people with any common colour blindness tell apart.
-BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = "#000000 #E69F00 #56B4E9 #009E73 #0072B2 #D55E00 #CC79A7".split()
-GREY = "#8C8C8C"
-PARAMETER_COLOURS = {"force": ORANGE, "damping": GREEN, "track_angle": PURPLE, "noise": BLUE}
-
-DPI = 150
-WIDTH = 1590 / DPI
-TITLE_WIDTH = 95
-"""So many characters of a title fit on a line."""
-TITLE_LINES, TITLE_SIZE = 2, 14.0
-MOST_NAME = 40
-"""Longer names of runs and files are cut in titles."""
 MOST_RESTARTS = 60
-MOST_ACTION = 3.0
-LIMIT = round(math.degrees(ANGLE_LIMIT), 6)
 
 OBJECTIVES = {
     "return": "mean return of an episode",
@@ -81,49 +76,6 @@ GROUPS = {
 COUNTS = ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands"), (1.0, ""))
 TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
 ACROSS = {"evaluations": ("evaluations", COUNTS), "steps": ("environment steps", COUNTS), "seconds": ("time", TIMES)}
-KINDS = ("png", "svg", "pdf")
-
-
-def check_name(path: str | Path | None) -> None:
-    """Refuses the name of a figure that cannot be written, before anything is done for it.
-
-    Raises:
-        ValueError: its suffix is of no kind that there is.
-    """
-    if path is not None:
-        kind_of(Path(path), KINDS, "figure")
-
-
-def title_of(source: str | Path, *facts: str) -> str:
-    """A title: the name of a run's folder or of a file, without the way to it, and what there is to say of it."""
-    name = "standard input" if str(source) == "-" else Path(source).name or Path(source).resolve().name
-    return f"{shortened(name, MOST_NAME)}: {', '.join(facts)}"
-
-
-def shortened(text: str, most: int) -> str:
-    """A text of at most so many letters, all of them printable: `a long na… its end`, if it has more."""
-    plain_text = "".join(letter if letter.isprintable() else " " for letter in text)
-    if len(plain_text) <= most:
-        return plain_text
-    return f"{plain_text[: most // 2]}…{plain_text[len(plain_text) - (most - 1 - most // 2) :]}"
-
-
-def highest_return(task: object) -> float | None:
-    """The largest return of an episode that a task allows; None if nobody knows."""
-    return float(task.steps) if isinstance(task, Cartpole) else None
-
-
-def save(figure: Figure, path: str | Path) -> None:
-    """Writes a figure as PNG, SVG or PDF, by the suffix of the path; all of it or nothing.
-
-    Raises:
-        ValueError: the suffix is another, or the folder does not exist.
-    """
-    path = Path(path)
-    kind = kind_of(path, KINDS, "figure")
-    dates = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # no date: what is equal looks equal
-    with whole_file(path) as beside:
-        figure.savefig(beside, format=kind, dpi=DPI, metadata=dates[kind])
 
 
 def progress_figure(metrics: Mapping[str, NDArray[np.float64]], title: str, *, highest: float | None = None) -> Figure:
@@ -276,81 +228,6 @@ def front_figure(
     return figure
 
 
-def strip_figure(
-    rows: Rows, title: str, seconds_per_step: float = STEP, *, x_limit: float | None = None, ending: str = ""
-) -> Figure:
-    """One episode over time: position, angles, actions, and the parameters that change, with the changes shaded.
-
-    Args:
-        rows: the record of one episode: name -> [step], NaN after the end.
-        title: of the figure.
-        seconds_per_step: how long a step is.
-        x_limit: how far the cart may go from the middle (m).
-        ending: why the episode ended, shown if it ended before its last step.
-
-    Raises:
-        ValueError: this is not the record of one episode.
-    """
-    steps, total = length(rows), len(rows["x"])
-    windows = changing(rows)
-    time = np.arange(total, dtype=np.float64) * seconds_per_step
-    until = min(total, steps + max(1, steps // 8)) * seconds_per_step  # a little of what did not take place any more
-    parameters = [name for name in PARAMETERS if name != "noise" or np.any(np.nan_to_num(rows["noise"]) != 0)]
-    notes = len(windows) + (steps < total)
-    heights = [0.34 * notes or 0.01, 1.9, 1.9, 1.9, *[0.85] * len(parameters)]
-    figure = new_figure(6.0, title)
-    axes = figure.subplots(len(heights), 1, sharex=True, gridspec_kw={"height_ratios": heights})
-    header, position, angle, action, *small = axes
-    _position_panel(position, time, rows["x"], x_limit)
-    _angle_panel(angle, time, rows)
-    _action_panel(action, time, rows)
-    for panel, name in zip(small, parameters, strict=True):
-        shown = PARAMETERS[name]
-        values = shown.scale * rows[name]
-        panel.plot(time, values, color=PARAMETER_COLOURS[name], linewidth=2, drawstyle="steps-post", gid=name)
-        low, high = min(np.nanmin(values), *shown.ticks), max(np.nanmax(values), *shown.ticks)
-        panel.set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
-        panel.set_yticks(shown.ticks)
-        plain(panel, f"{shown.name}\n({shown.unit})")
-    _mark_changes(axes, rows, windows, seconds_per_step, until)
-    if steps < total:
-        _mark_end(axes, len(windows), steps * seconds_per_step, until, ending)
-    header.set_ylim(max(notes, 1) - 0.5, -0.5)
-    header.axis("off")
-    axes[-1].set_xlim(0, until)
-    axes[-1].set_xlabel("time (s)")
-    figure.align_ylabels(axes[1:])
-    return figure
-
-
-def new_figure(height: float, title: str) -> Figure:
-    """An empty figure of the usual width; a title that does not fit on two lines is cut in the middle."""
-    from matplotlib.figure import Figure
-
-    lines = _title_lines(title)
-    figure = Figure(figsize=(WIDTH, height + 0.25 * (len(lines) - 1)), dpi=DPI, layout="constrained")
-    figure.suptitle("\n".join(lines), fontsize=_title_size(lines), parse_math=False)
-    return figure
-
-
-def _title_size(lines: Sequence[str]) -> float:
-    """The size of letters with which the longest line fits into the width."""
-    from matplotlib.textpath import TextPath
-
-    drawn = [TextPath((0, 0), line.replace("$", "S"), size=TITLE_SIZE).get_extents().width for line in lines if line]
-    return TITLE_SIZE * min(1.0, 0.97 * 72 * WIDTH / max([*drawn, 1.0]))
-
-
-def _title_lines(title: str) -> list[str]:
-    """A title on as few lines as it needs."""
-    for most in range(TITLE_LINES * TITLE_WIDTH, 0, -1):
-        cut = "\n".join(shortened(line, most) for line in title.split("\n"))
-        lines = [part for line in cut.split("\n") for part in textwrap.wrap(line, TITLE_WIDTH) or [""]]
-        if len(lines) <= max(TITLE_LINES, cut.count("\n") + 1):
-            break
-    return lines
-
-
 def nice_range(values: Iterable[float], highest: float | None = None) -> tuple[float, float]:
     """An axis from a round number to a round number, in which these values lie; up to the highest, if there is one."""
     from matplotlib.ticker import MaxNLocator
@@ -379,16 +256,6 @@ def return_range(scores: Sequence[NDArray[np.float64]], highest: float | None = 
     low, high = float(usual.min(initial=np.inf)), float(usual.max(initial=-np.inf))
     is_far_below = highest is None and -high > high - low
     return nice_range([low, high] if is_far_below else [low, high, 0.0], highest)
-
-
-def plain(panel: Axes, label: str = "") -> None:
-    """Gives a panel our looks: no frame, a faint grid, the legend beside it."""
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
-    if label:
-        panel.set_ylabel(label, rotation=0, ha="right", va="center")
-    if panel.get_legend_handles_labels()[0]:  # beside the panel, where it cannot cover anything
-        panel.legend(loc="center left", bbox_to_anchor=(1.005, 0.5), frameon=False, fontsize=9, borderaxespad=0.0)
 
 
 def _metrics(metrics: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
@@ -456,7 +323,7 @@ def _test_panel(panel: Axes, tasks: Mapping[str, NDArray[np.float64]]) -> None:
         mean = float(returns.mean())
         panel.bar(place - 0.14, mean, width=0.46, color=BLUE, gid=task)
         side = "bottom" if mean >= 0 else "top"
-        panel.text(place - 0.14, mean, number(mean), ha="center", va=side, fontsize=11)
+        panel.text(place - 0.14, mean, number_text(mean), ha="center", va=side, fontsize=11)
         # Steps of the golden ratio spread any number of dots evenly, without a random number.
         jitter = (np.arange(returns.size) * 0.6180339887498949) % 1.0
         beside = place + 0.14 + 0.22 * jitter
@@ -467,76 +334,3 @@ def _test_panel(panel: Axes, tasks: Mapping[str, NDArray[np.float64]]) -> None:
     panel.axhline(0, color=BLACK, linewidth=0.8)
     plain(panel)
     panel.set_axisbelow(True)
-
-
-def number(value: float) -> str:
-    """A return for people: whole, unless it is small."""
-    return f"{value:.0f}" if abs(value) >= 10 or value == 0 else f"{value:.2g}"
-
-
-def _limit(panel: Axes, limit: float, label: str) -> None:
-    for side, name in ((limit, label), (-limit, None)):
-        panel.axhline(side, color=VERMILION, linestyle="--", linewidth=1, label=name)
-
-
-def _position_panel(panel: Axes, time: NDArray[np.float64], x: NDArray[np.float64], x_limit: float | None) -> None:
-    panel.plot(time, x, color=BLACK, linewidth=1.4, label="cart", gid="x")
-    if x_limit is not None:
-        _limit(panel, x_limit, f"limit ±{x_limit:g} m")
-    plain(panel, "position\n(m)")
-
-
-def _angle_panel(panel: Axes, time: NDArray[np.float64], rows: Rows) -> None:
-    normal, vertical = np.degrees(rows["theta"]), np.degrees(rows["theta_vertical"])
-    panel.plot(time, normal, color=SKY, linewidth=2.2, label="to the track's normal", gid="theta")
-    panel.plot(time, vertical, color=BLACK, linewidth=1.2, label="to the vertical", gid="theta_vertical")
-    _limit(panel, LIMIT, f"limit ±{LIMIT:g}° to the vertical")
-    plain(panel, "pole angle\n(degrees)")
-
-
-def _action_panel(panel: Axes, time: NDArray[np.float64], rows: Rows) -> None:
-    """Chosen above applied; a program may choose any number, but the motor takes only -1 to 1."""
-    sizes = np.abs(rows["action"])
-    largest = float(np.max(sizes, initial=0.0, where=~np.isnan(sizes)))
-    shown = np.clip(rows["action"], -MOST_ACTION, MOST_ACTION)
-    label = "chosen" if largest <= MOST_ACTION else f"chosen, cut at ±{MOST_ACTION:g}\n(largest {largest:.3g})"
-    panel.plot(time, rows["applied"], color=SKY, linewidth=2.2, label="applied by the motor", gid="applied")
-    panel.plot(time, shown, color=BLACK, linewidth=1.0, label=label, gid="action")
-    if largest > 0.9:
-        _limit(panel, 1.0, "limit ±1 of the motor")
-    reach = 1.15 * min(MOST_ACTION, max(0.25, largest))
-    panel.set_ylim(-reach, reach)
-    plain(panel, "action\n(of full force)")
-
-
-def _mark_changes(
-    axes: Sequence[Axes], rows: Rows, windows: Mapping[str, tuple[int, int]], step: float, end: float
-) -> None:
-    """Shades the time of each change in all panels, and names it in the header, one line each."""
-    for line, (name, (first, last)) in enumerate(windows.items()):
-        shown, colour = PARAMETERS[name], PARAMETER_COLOURS[name]
-        begin, until = first * step, max(last, first + 1) * step
-        for panel in axes[1:]:
-            panel.axvspan(begin, until, color=colour, alpha=0.16, linewidth=0, zorder=0.4)
-            for edge in {begin, until} if last > first else {begin}:
-                panel.axvline(edge, color=colour, linewidth=1.4 if last == first else 0.6, zorder=0.6)
-        axes[0].barh(line, until - begin, left=begin, height=0.6, color=colour, edgecolor=colour, gid=name)
-        values = rows[name]
-        words = f"{shown.name} {shown.value(values[first - 1])} → {shown.value(values[last])}"
-        _note(axes[0], line, begin, until, end, words)
-
-
-def _mark_end(axes: Sequence[Axes], line: int, time: float, end: float, ending: str) -> None:
-    for panel in axes[1:]:
-        panel.axvspan(time, end, color=GREY, alpha=0.22, linewidth=0, zorder=0.4)
-        panel.axvline(time, color=BLACK, linewidth=1.6)
-    axes[0].plot([time], [line], marker="X", color=BLACK, markersize=7, linewidth=0, clip_on=False, gid="end")
-    half = 0.006 * end  # of the cross
-    _note(axes[0], line, time - half, time + half, end, ending or f"The episode ended after {time:.1f} s.")
-
-
-def _note(header: Axes, line: int, begin: float, until: float, end: float, words: str) -> None:
-    """Words beside a bar of the header, on the side that has more room."""
-    gap = 0.01 * end
-    place, side = (begin - gap, "right") if begin > end - until else (until + gap, "left")
-    header.text(place, line, words, ha=side, va="center", fontsize=9.5)

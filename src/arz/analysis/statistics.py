@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from arz.typing import Floats
 
 LEVEL = 0.95
 RESAMPLES = 10_000

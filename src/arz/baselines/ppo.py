@@ -16,13 +16,10 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
+from arz.baselines.settings import PpoSettings
 from arz.network import Architecture, Network
-from arz.search.ppo import PpoSettings
-from arz.tasks.cartpole import Cartpole
-from arz.tasks.cartpole_environment import CartpoleEpisodes
-from arz.tasks.environment import Episodes, drawn, spaces
-from arz.tasks.quadruped import Quadruped
-from arz.tasks.quadruped_environment import QuadrupedEpisodes
+from arz.tasks import Task
+from arz.tasks.environment import drawn, spaces
 
 ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
 NO_LIMIT = 1e9
@@ -39,9 +36,7 @@ class Trainer:
         seed: what all random numbers come from. (Torch does not promise the same result on every machine.)
     """
 
-    def __init__(
-        self, task: Cartpole | Quadruped, architecture: Architecture, settings: PpoSettings, seed: int
-    ) -> None:
+    def __init__(self, task: Task, architecture: Architecture, settings: PpoSettings, seed: int) -> None:
         torch.set_num_threads(1)
         self.architecture = architecture
         self.iteration_steps = settings.sequence * settings.environments
@@ -95,9 +90,8 @@ class Trainer:
 class TaskEnvironment(VecEnv):
     """Episodes of a task as Stable-Baselines3 wants them: one that ends starts anew in the same step."""
 
-    def __init__(self, task: Cartpole | Quadruped, count: int, seed: int) -> None:
-        kind: type[Episodes] = CartpoleEpisodes if isinstance(task, Cartpole) else QuadrupedEpisodes
-        self._episodes = kind(task, count)
+    def __init__(self, task: Task, count: int, seed: int) -> None:
+        self._episodes = task.stepped(count)
         self._random = np.random.default_rng(seed)
         self._actions = np.zeros((count, task.actions))
         self.render_mode = None

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from arz.cluster.packing import Packed, join_results, pack_policies, pack_result, pack_task
 from arz.cluster.scheduling import DEPTH, Pace, share_size, tail
 from arz.cluster.worker import difference, identity
-from arz.network import NetworkBatch
-from arz.program import Batch
-from arz.tasks.task import Evaluation, Task
+from arz.policy import PolicyBatch
+from arz.tasks.base import Evaluation, Task
 
 TICK = 1.0
 """How often to look after workers (s)."""
@@ -105,7 +104,7 @@ class Cluster(Protocol):
 class _Request:
     """Policies that somebody wants evaluated."""
 
-    policies: Batch | NetworkBatch
+    policies: PolicyBatch
     task: Packed
     episodes: NDArray[np.uint64]
     options: dict[str, Any]
@@ -262,7 +261,7 @@ class Crew:
         return _counted(now) + ("" if now >= self._most else "; more are taken as they come")
 
     def submit(
-        self, policies: Batch | NetworkBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
+        self, policies: PolicyBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
     ) -> _Request:
         """Workers shall run every policy through every episode."""
         packed = pack_task(task)

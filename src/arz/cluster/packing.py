@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from arz.native import core
-from arz.network import Architecture, NetworkBatch
-from arz.program import Batch, Memory
-from arz.tasks.any_environment import AnyEnvironment
-from arz.tasks.cartpole import Cartpole
-from arz.tasks.quadruped import Quadruped
-from arz.tasks.task import Evaluation, Task
+from arz.network import NetworkBatch
+from arz.policy import PolicyBatch
+from arz.program import Batch
+from arz.tasks import TASKS, Task
+from arz.tasks.base import Evaluation
 
-TASKS: dict[str, type[Cartpole] | type[Quadruped] | type[AnyEnvironment]] = {
-    kind.__name__: kind for kind in (Cartpole, Quadruped, AnyEnvironment)
-}
+BATCHES: dict[str, type[PolicyBatch]] = {kind.__name__: kind for kind in (Batch, NetworkBatch)}
 PARTS = ("returns", "lengths", "statuses", "sums", "distances")
 """What an evaluation consists of."""
 
@@ -27,34 +23,27 @@ Packed = dict[str, Any]
 
 def pack_task(task: Task) -> Packed:
     """A task as plain values."""
-    if not isinstance(task, Cartpole | Quadruped | AnyEnvironment):
-        raise ValueError(f"workers elsewhere know the tasks {', '.join(TASKS)}, not {type(task).__name__}")
-    if isinstance(task, AnyEnvironment):
-        task.check_imported()
-    return {"kind": type(task).__name__, "fields": asdict(task)}
+    if task.kind not in TASKS:
+        raise ValueError(f"workers elsewhere know the tasks {', '.join(TASKS)}, not {task.kind}")
+    task.check_imported()
+    return {"kind": task.kind, "fields": asdict(task)}
 
 
 def unpack_task(packed: Packed) -> Task:
     """The task. What its driver has imported for it is imported here."""
     task = TASKS[packed["kind"]](**packed["fields"])
-    if isinstance(task, AnyEnvironment):
-        task.import_modules()
+    task.import_modules()
     return task
 
 
-def pack_policies(policies: Batch | NetworkBatch, first: int, last: int) -> Packed:
+def pack_policies(policies: PolicyBatch, first: int, last: int) -> Packed:
     """Some of these policies, from the first up to before the last: of programs only what can influence an action."""
-    if isinstance(policies, NetworkBatch):
-        return {"architecture": asdict(policies.architecture), "numbers": policies.numbers[first:last]}
-    return {"memory": asdict(policies.memory), "programs": policies.core.encoded(first, last)}
+    return {"batch": type(policies).__name__, **policies.encoded(first, last)}
 
 
-def unpack_policies(packed: Packed) -> Batch | NetworkBatch:
+def unpack_policies(packed: Packed) -> PolicyBatch:
     """The policies."""
-    if "architecture" in packed:
-        return NetworkBatch(Architecture(**packed["architecture"]), packed["numbers"])
-    memory = Memory(**packed["memory"])
-    return Batch(memory, core.decoded(memory.native, packed["programs"]))
+    return BATCHES[packed["batch"]].decoded(packed)
 
 
 def pack_result(found: Evaluation) -> list[Any]:

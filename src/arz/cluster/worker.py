@@ -18,14 +18,12 @@ from arz.evaluate import evaluate, fresh_episodes
 from arz.interpreter import available_threads
 from arz.program import Memory
 from arz.streams import keys
-from arz.tasks.cartpole import Cartpole
-from arz.tasks.quadruped import Quadruped
-from arz.tasks.task import Task
+from arz.tasks import TASKS, Task
 from arz.vary import random_programs
 
 PACKAGES = ("arz", "gymnasium", "mujoco", "numpy")
 """What must have the same version everywhere: what decides how an episode goes."""
-PROBES: tuple[Task, ...] = (Cartpole(), Quadruped(steps=100, break_step=50))
+PROBES = tuple(probe for kind in TASKS.values() if (probe := kind.probe()) is not None)
 PROBE_POLICIES, PROBE_EPISODES = 64, 4
 
 MOST_ENGINES = 8
@@ -50,8 +48,10 @@ class Worker:
         """How policies did, and how many seconds it took, after those that came before were done."""
         many, what = unpack_policies(policies), unpack_task(task)
         came = time.perf_counter()
-        if isinstance(what, Quadruped):  # its robots move beside those of who came before
-            options = {"engine": self._engine(what), "only_effective": False, **options}  # nothing else travels
+        alike = what.simulation
+        if alike is not None:  # its episodes run beside those of who came before
+            engine = self._engine(alike, what)
+            options = {"engine": engine, "only_effective": False, **options}  # nothing else travels
             found = evaluate(many, what, np.array(episodes), threads=1, **options)
         else:
             with self._alone:
@@ -60,9 +60,8 @@ class Worker:
             began, self._ended = max(came, self._ended), time.perf_counter()
             return pack_result(found), self._ended - began
 
-    def _engine(self, task: Quadruped) -> Any:
-        """One for all tasks whose robots move alike."""
-        alike = task.simulation
+    def _engine(self, alike: tuple[Any, ...], task: Task) -> Any:
+        """One for all tasks whose episodes can run side by side."""
         with self._lock:
             if alike not in self._engines:
                 while len(self._engines) >= MOST_ENGINES:  # worlds that vary do not come again

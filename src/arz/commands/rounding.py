@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from arz.commands.common import Known
 from arz.evaluate import evaluate, fresh_episodes
 from arz.program import Program
 from arz.simplify import rounded
+from arz.tasks import Task
 
 EPISODES = 100
 """Over which the program is scored, as it is and rounded."""
@@ -38,7 +38,7 @@ class Rounding:
         return {"digits": self.digits, "program": str(self.program), "score": other, "exact score": whole}
 
 
-def rounding(program: Program, digits: int | None, task: Known | None) -> Rounding | None:
+def rounding(program: Program, digits: int | None, task: Task | None) -> Rounding | None:
     """The rounded program, scored if there is a task; None if nobody asked for it.
 
     Raises:

@@ -21,8 +21,8 @@ from arz.explain.flow import LAST_ACTION, flow
 from arz.ops import CALL_ARGUMENTS, OP
 from arz.program import NONE, Batch, Instruction, Program, last_written
 from arz.simplify import readable, with_own_names
+from arz.tasks.base import Task
 from arz.tasks.status import Status
-from arz.tasks.task import Task
 from arz.text import KIND_PLURALS, line_text, register_number
 
 CHOOSING_SEED = TEST_SEED + 1

@@ -24,8 +24,8 @@ from arz.interpreter import Trace
 from arz.ops import CALL_ARGUMENTS
 from arz.program import Memory, Program
 from arz.text import register_text
+from arz.typing import Floats
 
-Floats = NDArray[np.float64]
 HUGE = 1e100
 SETTLING = 3
 """After so many steps a number may have settled."""

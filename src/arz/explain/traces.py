@@ -7,24 +7,19 @@ import io
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, singledispatch
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.episode import Episode
 from arz.explain.flow import OBSERVATION, Flow, Line, flow
 from arz.network import Network, unfold
 from arz.program import Program
-from arz.tasks.any_environment import AnyEnvironment
-from arz.tasks.cartpole import STEP as CARTPOLE_STEP
-from arz.tasks.cartpole import Cartpole
-from arz.tasks.quadruped import LEGS, Quadruped
-from arz.tasks.quadruped import STEP as QUADRUPED_STEP
 from arz.text import register_text
-from arz.watch import Watched
+from arz.typing import Floats
 
-Floats = NDArray[np.float64]
 SETTLING = 50
 """So many steps at the start, and after a change, do not count for periods."""
 LEAST_PERIODS = 3
@@ -69,9 +64,17 @@ class Inside(ABC):
         episode: what happened.
     """
 
-    def __init__(self, episode: Watched) -> None:
+    def __init__(self, episode: Episode) -> None:
         self.episode = episode
         self.steps = len(episode.actions)
+
+    held: ClassVar[str]
+    """What it works with, in one word."""
+
+    @property
+    def listings(self) -> dict[str, str]:
+        """The policy itself as it was looked at, by the name of a file, where a person can read it."""
+        return {}
 
     @property
     @abstractmethod
@@ -96,26 +99,18 @@ class Inside(ABC):
     @property
     def seconds(self) -> float:
         """The time of one step; 1 where it is not known, and times are numbers of steps."""
-        known: dict[type[Any], float] = {Cartpole: CARTPOLE_STEP, Quadruped: QUADRUPED_STEP}
-        return known.get(type(self.episode.task), 1.0)
+        return self.episode.task.seconds_per_step or 1.0
 
     @property
     def unit(self) -> str:
         """Of times."""
-        return "s" if isinstance(self.episode.task, Cartpole | Quadruped) else "steps"
+        return "steps" if self.episode.task.seconds_per_step is None else "s"
 
     @cached_property
     def changes(self) -> list[Change]:
         """What changed in the world, and when."""
-        rows = self.episode.rows
-        if isinstance(self.episode.task, Cartpole):
-            found = [(name.replace("_", " "), rows[name]) for name in ("force", "damping", "track_angle")]
-        elif isinstance(self.episode.task, Quadruped):
-            found = [(f"{leg} breaks", rows[f"{leg} works"]) for leg in LEGS]
-        else:
-            found = [(change.path, rows[change.path]) for change in self.episode.task.changes]
         made = []
-        for name, values in found:
+        for name, values in self.episode.task.changing(self.episode.rows).items():
             moved = np.flatnonzero(np.diff(values) != 0)
             if len(moved):
                 made.append(Change(name, int(moved[0]) + 1, int(moved[-1]) + 1))
@@ -182,9 +177,8 @@ class Inside(ABC):
                 columns |= {f"{name}[{', '.join(map(str, at))}]": values[(slice(None), *at)] for at in inside}
         columns |= {f"call {name}": fired.astype(int) for name, fired in self.calls.items()}
         columns["state"] = self.states
-        task = self.episode.task
-        if isinstance(task, AnyEnvironment) and not task.about.is_box:
-            columns["chosen"] = np.array(task.about.actions_of(self.episode.actions))
+        if self.episode.task.first_choice is not None:
+            columns["chosen"] = self.episode.task.applied(self.episode.actions)[:, 0].astype(int)
         columns |= {f"world: {name}": values for name, values in self.episode.rows.items()}
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -196,10 +190,17 @@ class Inside(ABC):
 class InsideProgram(Inside):
     """An episode of a program."""
 
-    def __init__(self, episode: Watched, program: Program) -> None:
+    held = "registers"
+
+    def __init__(self, episode: Episode, program: Program) -> None:
         super().__init__(episode)
-        self.program, self.trace = program, episode.trace
+        self.program, self.trace = program, episode.trace_of(program)
         self.flow: Flow = flow(program)
+
+    @property
+    def listings(self) -> dict[str, str]:
+        """The program."""
+        return {"program.arz": str(self.program)}
 
     @property
     def remembered(self) -> tuple[str, ...]:
@@ -242,7 +243,9 @@ def _call_name(line: Line) -> str:
 class InsideNetwork(Inside):
     """An episode of a network."""
 
-    def __init__(self, episode: Watched, network: Network) -> None:
+    held = "units"
+
+    def __init__(self, episode: Episode, network: Network) -> None:
         super().__init__(episode)
         self.network = network
 
@@ -259,10 +262,29 @@ class InsideNetwork(Inside):
         return ("cell", "hidden") if self.network.architecture.kind == "lstm" else ()
 
 
-def look_inside(episode: Watched) -> Inside:
+def look_inside(episode: Episode) -> Inside:
     """An episode from inside."""
-    policy = episode.policy
-    return InsideNetwork(episode, policy) if isinstance(policy, Network) else InsideProgram(episode, policy)
+    return inside_of(episode.policy, episode)
+
+
+@singledispatch
+def inside_of(policy: object, episode: Episode) -> Inside:
+    """An episode of a policy from inside: each kind of policy has a row of its own here.
+
+    Raises:
+        TypeError: nobody knows how to look into such a policy.
+    """
+    raise TypeError(f"there is no way to look into {type(policy).__name__}")
+
+
+@inside_of.register
+def _(policy: Program, episode: Episode) -> Inside:
+    return InsideProgram(episode, policy)
+
+
+@inside_of.register
+def _(policy: Network, episode: Episode) -> Inside:
+    return InsideNetwork(episode, policy)
 
 
 def period_of(values: Floats, usual: float = 0.0) -> Period | None:

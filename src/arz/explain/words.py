@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arz.complexity import complexity, lstm_complexity, mlp_complexity
 from arz.explain.dual import BENDS, DRAWS
 from arz.explain.flow import LAST_ACTION, OBSERVATION, RANDOM, Flow
 from arz.explain.linear import Reading
 from arz.program import Program
+from arz.typing import Floats
 
-Floats = NDArray[np.float64]
 NOTHING = 1e-9
 """An error below this share is rounding."""
 TELLING = 0.1

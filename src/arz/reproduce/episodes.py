@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.analysis import figures
 from arz.analysis.comparison import COLOURS
+from arz.episode import Episode, run_episode
 from arz.evaluate import fresh_episodes
 from arz.explain.traces import Inside, InsideProgram, Period, look_inside, period_of
-from arz.network import Network
-from arz.program import Program
+from arz.plotting import style
+from arz.policy import AnyPolicy
 from arz.reproduce.plan import Item, titled
 from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, Finding, by_share, untestable
 from arz.reproduce.work import Work
 from arz.tasks.quadruped import LEGS, NUMBERS, STEP, Quadruped
-from arz.watch import Watched, watch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,9 +45,9 @@ CHOICES = ("none", *LEGS)
 NAMES = {"none": "none", "FR": "front right", "FL": "front left", "RR": "back right", "RL": "back left"}
 
 
-def _watched(work: Work, policy: Program | Network, leg: str) -> Watched:
+def _watched(work: Work, policy: AnyPolicy, leg: str) -> Episode:
     task = replace(Quadruped(), leg=leg, break_step=BREAK, **work.item.options.get("variant", {}))
-    return watch(policy, task, int(fresh_episodes(1)[0]))
+    return run_episode(policy, task, int(fresh_episodes(1)[0]))
 
 
 # ---- trajectories ----
@@ -115,7 +114,7 @@ def _told(ends: dict[str, Row]) -> str:
 def draw_trajectories(item: Item, rows: Rows) -> Figure:
     """A panel for each method, a line for each leg."""
     methods = values(rows, "method")
-    figure = figures.new_figure(4.6, titled(item))
+    figure = style.new_figure(4.6, titled(item))
     panels = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
     for panel, method in zip(panels, methods, strict=True):
         for leg, colour in zip(CHOICES, COLOURS, strict=False):
@@ -124,11 +123,11 @@ def draw_trajectories(item: Item, rows: Rows) -> Figure:
             panel.plot(x, y, color=colour, linewidth=1.6, label=NAMES[leg])
             if not _lasted(own[-1]):
                 panel.plot(x[-1], y[-1], "^", color=colour, markersize=9, markeredgecolor="black")
-        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.0)
+        panel.axvline(BREAK, color=style.VERMILION, linewidth=1.0)
         panel.set_title(method, fontsize=11)
         panel.set_xlabel("step")
         panel.set_xlim(0, 1000)
-        figures.plain(panel)
+        style.plain(panel)
         panel.get_legend().remove()
     panels[0].set_ylabel("forward (m)")
     handles, labels = panels[0].get_legend_handles_labels()
@@ -244,15 +243,15 @@ def _apart(rows: Rows, pairs: Sequence[tuple[str, str]]) -> Finding:
 
 def draw_states(item: Item, rows: Rows) -> Figure:
     """A strip for each leg, three seconds around the break."""
-    figure = figures.new_figure(6.4, titled(item))
+    figure = style.new_figure(6.4, titled(item))
     panels = figure.subplots(len(CHOICES), 1, sharex=True, sharey=True)
     for panel, leg in zip(panels, CHOICES, strict=True):
         steps = _states(rows, leg)
-        panel.step(range(len(steps)), steps, where="post", color=figures.BLACK, linewidth=0.9)
-        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
+        panel.step(range(len(steps)), steps, where="post", color=style.BLACK, linewidth=0.9)
+        panel.axvline(BREAK, color=style.VERMILION, linewidth=1.6)
         panel.set_yticks(range(len(PAIRS)))
         panel.set_xlim(BREAK - AROUND, BREAK + 2 * AROUND)
-        figures.plain(panel, f"{NAMES[leg]}\nbreaks" if leg != "none" else "no leg\nbreaks")
+        style.plain(panel, f"{NAMES[leg]}\nbreaks" if leg != "none" else "no leg\nbreaks")
     names = item.options["conditions"]
     panels[-1].set_xlabel(
         f"step; state 0: neither {names[0]} nor {names[1]}, 1: both, 2: only {names[1]}, 3: only {names[0]}"
@@ -347,15 +346,15 @@ def draw_registers(item: Item, rows: Rows) -> Figure:
     """A panel for each register, front left leg broken; the unbroken episode paler."""
     names = values(rows, "register") or [""]
     leg = item.options["shown"]
-    figure = figures.new_figure(1.6 + 1.7 * len(names), titled(item))
+    figure = style.new_figure(1.6 + 1.7 * len(names), titled(item))
     panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
     for panel, name in zip(panels, names, strict=True):
-        for choice, colour, width in (("none", figures.GREY, 0.9), (leg, figures.BLUE, 1.3)):
+        for choice, colour, width in (("none", style.GREY, 0.9), (leg, style.BLUE, 1.3)):
             label = f"{NAMES[choice]} breaks" if choice != "none" else "no leg breaks"
             panel.plot(_register(rows, choice, name), color=colour, linewidth=width, label=label)
-        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
+        panel.axvline(BREAK, color=style.VERMILION, linewidth=1.6)
         panel.set_xlim(BREAK - 2 * AROUND, BREAK + 3 * AROUND)
-        figures.plain(panel, name)
+        style.plain(panel, name)
         if panel is not panels[0] and panel.get_legend() is not None:
             panel.get_legend().remove()
     panels[-1].set_xlabel("step")
@@ -432,32 +431,32 @@ def draw_actions(item: Item, rows: Rows) -> Figure:
     """The actions of each leg, and the calls, a second before and after the break."""
     leg = item.options["shown"]
     actions, calls = _columns(rows, leg, "action["), _columns(rows, leg, "call ")
-    figure = figures.new_figure(9.0, titled(item))
+    figure = style.new_figure(9.0, titled(item))
     *strips, lower = figure.subplots(len(LEGS) + 1, 1, sharex=True, gridspec_kw={"height_ratios": [*[1] * 4, 2.6]})
     steps = np.arange(len(actions)) + BREAK - AROUND
     joints = NUMBERS["joint_names"]
     for panel, name, own in zip(strips, LEGS, np.split(actions, len(LEGS), axis=1), strict=True):
         for k, joint in enumerate(joints):
             width = 1.2 + 1.1 * (len(joints) - 1 - k)  # equal lines show all
-            colour = (figures.SKY, figures.ORANGE, figures.BLACK)[k]
+            colour = (style.SKY, style.ORANGE, style.BLACK)[k]
             panel.plot(steps, own[:, k], color=colour, linewidth=width, label=joint, gid=f"{name} {joint}")
         panel.set_ylim(-1.15 * Quadruped.most_action, 1.15 * Quadruped.most_action)
-        figures.plain(panel, f"{NAMES[name]}\n(rad)")
+        style.plain(panel, f"{NAMES[name]}\n(rad)")
         if panel is not strips[0]:
             panel.get_legend().remove()
     names = [name.removeprefix("call ") for name in rows[0] if name.startswith("call ")] if rows else []
     for k in range(calls.shape[1]):
         fired = np.flatnonzero(calls[:, k])
-        lower.plot(steps[fired], np.full(len(fired), k), "|", color=figures.BLACK, markersize=7)
+        lower.plot(steps[fired], np.full(len(fired), k), "|", color=style.BLACK, markersize=7)
     lower.set_yticks(
         range(len(names)),
         [name if len(name) < 46 else f"{name[:45]}…" for name in names],
         fontsize=6,
         family="monospace",
     )
-    figures.plain(lower)
+    style.plain(lower)
     for panel in (*strips, lower):
-        panel.axvline(BREAK, color=figures.VERMILION, linewidth=1.6)
+        panel.axvline(BREAK, color=style.VERMILION, linewidth=1.6)
     lower.set_xlabel(
         f"step; {NAMES[leg]} leg breaks at the red line; above: actions by leg, below: which calls are made"
     )

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from arz.analysis import figures
 from arz.files import read_text, write_whole
+from arz.plotting import style
 from arz.reproduce.kinds import KINDS, judge
 from arz.reproduce.plan import SCALES, Item, find_item, item_names, titled
 from arz.reproduce.table import Rows, from_csv, to_csv
@@ -128,13 +128,13 @@ class Kept:
         with self._understood():
             figure = KINDS[self.item.kind].draw(self.item, self.rows) if self.rows else _empty(self.item)
             page = self.page()
-        figures.save(figure, self.place / FIGURE)
+        style.save(figure, self.place / FIGURE)
         write_whole(self.place / PAGE, page)
 
 
 def _empty(item: Item) -> Any:
     """The figure of an item that has nothing to show."""
-    figure = figures.new_figure(2.0, titled(item))
+    figure = style.new_figure(2.0, titled(item))
     figure.text(0.5, 0.4, "nothing to show: no run has a champion", ha="center")
     return figure
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arz.analysis import figures
-from arz.analysis.replay import PARAMETERS as SHOWN
 from arz.assess import assess
 from arz.complexity import complexity, lstm_complexity, mlp_complexity
+from arz.episode import run_episode
 from arz.evaluate import fresh_episodes, record
 from arz.explain.linear import Reading, read
 from arz.explain.words import is_on_path, is_telling
+from arz.plotting import style
 from arz.program import Program
 from arz.reproduce.plan import Item, published, titled
 from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
@@ -22,7 +23,8 @@ from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, PARTLY, Finding, by_
 from arz.reproduce.work import Work, known_standing
 from arz.simplify import readable, with_own_names
 from arz.tasks.cartpole import PARAMETERS, RANGES, TESTED, Cartpole
-from arz.watch import watch
+from arz.tasks.cartpole.film import PARAMETERS as SHOWN
+from arz.tasks.cartpole.strip import PARAMETER_COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,13 +129,13 @@ def are_short(rows: Rows, task: str, least: float, most: int) -> Finding:
 
 def draw_costs(item: Item, rows: Rows) -> Figure:
     """Parameters against FLOPs, both tasks."""
-    figure = figures.new_figure(4.8, titled(item))
+    figure = style.new_figure(4.8, titled(item))
     panels = figure.subplots(1, 2)
     looks = {
-        "evolved here": (figures.ORANGE, "o"),
-        "printed program": (figures.BLACK, "*"),
-        "MLP": (figures.SKY, "s"),
-        "LSTM": (figures.GREEN, "D"),
+        "evolved here": (style.ORANGE, "o"),
+        "printed program": (style.BLACK, "*"),
+        "MLP": (style.SKY, "s"),
+        "LSTM": (style.GREEN, "D"),
     }
     for panel, task in zip(panels, ("cartpole", "quadruped"), strict=True):
         for policy, (colour, marker) in looks.items():
@@ -143,7 +145,7 @@ def draw_costs(item: Item, rows: Rows) -> Figure:
         panel.set_xlabel("parameters")
         panel.set_ylabel("FLOPs per step")
         panel.set_title(task, fontsize=11)
-        figures.plain(panel)
+        style.plain(panel)
         panel.legend(loc="upper left", frameon=False, fontsize=9)
     return figure
 
@@ -216,7 +218,7 @@ def _entries(found: Reading, order: list[int]) -> list[Row]:
 def _kind(champion: Program) -> str:
     """Whether a program is a filter, and in which sense."""
     program = with_own_names(readable(champion).program)
-    seen = watch(program, Cartpole(), int(fresh_episodes(1)[0])).trace
+    seen = run_episode(program, Cartpole(), int(fresh_episodes(1)[0])).trace_of(program)
     reading = read(program, seen)
     if reading.is_exact:
         return "a filter, exactly"
@@ -270,31 +272,31 @@ def have_eigenvalues(rows: Rows) -> Finding:
 def draw_linear(item: Item, rows: Rows) -> Figure:
     """How an observation counts for later actions, from the matrices as found; and what U's eigenvalues are."""
     found = read(with_own_names(published("paper_cartpole")))
-    figure = figures.new_figure(4.8, titled(item))
+    figure = style.new_figure(4.8, titled(item))
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.6, 1]})
     kernel = found.closed.kernel(80)[:, 0]
     for k, (name, colour) in enumerate(
         zip(
             ("x", "theta", "x dot", "theta dot"),
-            (figures.BLACK, figures.ORANGE, figures.BLUE, figures.GREEN),
+            (style.BLACK, style.ORANGE, style.BLUE, style.GREEN),
             strict=True,
         )
     ):
         left.plot(kernel[:, k], color=colour, linewidth=1.6, label=name)
-    left.axhline(0, color=figures.GREY, linewidth=0.8)
+    left.axhline(0, color=style.GREY, linewidth=0.8)
     left.set_xlabel("steps since the observation")
     left.set_ylabel("weight in the action")
-    figures.plain(left)
+    style.plain(left)
     left.legend(loc="upper right", frameon=False)
-    for source, marker, colour in (("ours", "o", figures.BLUE), ("paper", "x", figures.VERMILION)):
+    for source, marker, colour in (("ours", "o", style.BLUE), ("paper", "x", style.VERMILION)):
         points = [row[source] for row in matching(rows, what="eigenvalue") if row.get(source) is not None]
         label = "of the program" if source == "ours" else "as printed"
         right.plot(points, [0.0] * len(points), marker, color=colour, markersize=9, label=label, linestyle="none")
     angles = np.linspace(0, 2 * np.pi, 200)
-    right.plot(np.cos(angles), np.sin(angles), color=figures.GREY, linewidth=0.8)
+    right.plot(np.cos(angles), np.sin(angles), color=style.GREY, linewidth=0.8)
     right.set_aspect("equal")
     right.set_title("eigenvalues of U", fontsize=11)
-    figures.plain(right)
+    style.plain(right)
     right.legend(loc="lower center", frameon=False, fontsize=9)
     return figure
 
@@ -402,19 +404,19 @@ def are_independent(rows: Rows) -> Finding:
 
 def draw_schedules(item: Item, rows: Rows) -> Figure:
     """One episode of each kind."""
-    figure = figures.new_figure(5.0, titled(item))
+    figure = style.new_figure(5.0, titled(item))
     grid = figure.subplots(len(PARAMETERS), 2, sharex=True, sharey="row")
     for column, change in enumerate(TESTED):
         for row_number, name in enumerate(PARAMETERS):
             panel = grid[row_number, column]
             strip = matching(rows, what="strip", change=change, parameter=name)
             shown = [SHOWN[name].scale * row["value"] for row in strip]
-            colour = figures.PARAMETER_COLOURS[name]
+            colour = PARAMETER_COLOURS[name]
             panel.plot([row["step"] for row in strip], shown, color=colour, linewidth=2, drawstyle="steps-post")
             ends = [SHOWN[name].scale * edge for edge in RANGES[name]]
             panel.set_ylim(min(ends) - 0.1 * (ends[1] - ends[0]), max(ends) + 0.1 * (ends[1] - ends[0]))
-            panel.axvspan(*EDGES, color=figures.GREY, alpha=0.12, linewidth=0)
-            figures.plain(panel, f"{SHOWN[name].name}\n({SHOWN[name].unit})" if column == 0 else "")
+            panel.axvspan(*EDGES, color=style.GREY, alpha=0.12, linewidth=0)
+            style.plain(panel, f"{SHOWN[name].name}\n({SHOWN[name].unit})" if column == 0 else "")
         grid[0, column].set_title(figures.GROUPS[change], fontsize=11)
         grid[-1, column].set_xlabel("step (grey: where things may change)")
     return figure

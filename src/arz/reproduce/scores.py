@@ -17,6 +17,7 @@ from arz.analysis import figures, statistics
 from arz.analysis.comparison import BEST, COLOURS, Look
 from arz.assess import assess
 from arz.complexity import complexity
+from arz.plotting import style
 from arz.reproduce.plan import Item, titled
 from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, PARTLY, Finding, by_share, untestable
@@ -292,7 +293,7 @@ def draw(item: Item, rows: Rows) -> Figure:
     shown = panels(rows)
     wide = 1 if len(shown) == 1 else 2
     tall = -(-len(shown) // wide)
-    figure = figures.new_figure(1.2 + 4.0 * tall, titled(item))
+    figure = style.new_figure(1.2 + 4.0 * tall, titled(item))
     grid = figure.subplots(tall, wide, squeeze=False, sharey=True)
     methods = values(rows, "method")
     colours = dict(zip(methods, COLOURS, strict=False))
@@ -304,7 +305,7 @@ def draw(item: Item, rows: Rows) -> Figure:
         gap = ",\n" if len(", ".join([*most, last])) > TITLE_WIDTH else ", "
         panel.set_title(gap.join([", ".join(most), last] if most else [last]), fontsize=11)
         for mark in item.options.get("marks", ()):
-            panel.axhline(mark, color=figures.GREY, linestyle="--", linewidth=1.0)
+            panel.axhline(mark, color=style.GREY, linestyle="--", linewidth=1.0)
     for panel in list(grid.flat)[len(shown) :]:
         panel.axis("off")
     for row in grid:
@@ -334,7 +335,7 @@ def _draw_panel(panel: Any, rows: Rows, about: dict[str, Any], colours: dict[str
                     *where, "o", markersize=3.2, markerfacecolor=face, markeredgecolor="black", markeredgewidth=0.4
                 )
     panel.set_xticks(range(len(tests)), [_named(test) for test in tests])
-    figures.plain(panel)
+    style.plain(panel)
 
 
 def tables(item: Item, rows: Rows) -> str:

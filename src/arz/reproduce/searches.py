@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arz.analysis import figures, statistics
 from arz.analysis.comparison import COLOURS
+from arz.plotting import style
 from arz.reproduce.plan import Item, titled
 from arz.reproduce.scores import LEVEL
 from arz.reproduce.table import Row, Rows, markdown, matching, rounded, values
@@ -18,11 +19,11 @@ from arz.reproduce.work import Work
 from arz.runs.run import Run
 from arz.search.pareto import ranks
 from arz.tasks.quadruped import IDLE_LENGTH, IDLE_RETURN
+from arz.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 POINTS = 60
 """Of a curve that is kept."""
 NOISE = 10.0
@@ -130,7 +131,7 @@ def exceeds(rows: Rows, method: str, least: float) -> Finding:
 def draw_progress(item: Item, rows: Rows) -> Figure:
     """Each run as a thin line, and the mean of each method as a thick one, against evaluations."""
     groups = item.options["panels"]
-    figure = figures.new_figure(5.2, titled(item))
+    figure = style.new_figure(5.2, titled(item))
     panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
     for panel, (name, methods) in zip(panels, groups.items(), strict=True):
         for method, colour in zip(methods, COLOURS[1:], strict=False):
@@ -144,7 +145,7 @@ def draw_progress(item: Item, rows: Rows) -> Figure:
         panel.set_title(name, fontsize=11)
         panel.set_xlabel("programs evaluated (thousands)")
         panel.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}")
-        figures.plain(panel)
+        style.plain(panel)
         if panel.get_legend() is not None:
             panel.legend(loc="upper left", frameon=False, fontsize=9)
     panels[0].set_ylabel("best so far: mean return on the selection\nepisodes (thin: a run, thick: mean)")
@@ -221,7 +222,7 @@ def _spans(points: Rows) -> dict[str, list[float]]:
 def draw_fronts(item: Item, rows: Rows) -> Figure:
     """A front for each method, those with the same objectives in one panel."""
     seconds = values(rows, "second")
-    figure = figures.new_figure(5.2, titled(item))
+    figure = style.new_figure(5.2, titled(item))
     panels = figure.subplots(1, max(1, len(seconds)), squeeze=False)[0]
     for panel, second in zip(panels, seconds, strict=False):
         own = matching(rows, second=second)
@@ -231,7 +232,7 @@ def draw_fronts(item: Item, rows: Rows) -> Figure:
             panel.plot(x, y, "o-", color=colour, linewidth=1.0, markersize=5, label=f"{method} ({len(x)})")
         panel.set_xlabel(figures.OBJECTIVES.get(second, second))
         panel.set_ylabel(figures.OBJECTIVES["return"])
-        figures.plain(panel)
+        style.plain(panel)
         panel.legend(loc="best", frameon=False, fontsize=9)
     return figure
 
@@ -318,7 +319,7 @@ def is_no_loss(rows: Rows, without: str, with_it: str) -> Finding:
 
 def draw_constraint(item: Item, rows: Rows) -> Figure:
     """An early front without the constraint, and the share of fronts that stands still, over the runs."""
-    figure = figures.new_figure(5.0, titled(item))
+    figure = style.new_figure(5.0, titled(item))
     left, right = figure.subplots(1, 2)
     methods = [experiment.label for experiment in item.experiments]
     points = matching(rows, method=methods[0], what="point")
@@ -331,7 +332,7 @@ def draw_constraint(item: Item, rows: Rows) -> Figure:
     left.set_title(f"{methods[0]}: fronts in generation {EARLY}", fontsize=10)
     left.set_xlabel(figures.OBJECTIVES["length"])
     left.set_ylabel(figures.OBJECTIVES["return"])
-    figures.plain(left)
+    style.plain(left)
     left.legend(loc="lower left", frameon=False, fontsize=9)
     for method, colour in zip(methods, COLOURS[1:], strict=False):
         own_rows = matching(rows, method=method, what="share")
@@ -341,7 +342,7 @@ def draw_constraint(item: Item, rows: Rows) -> Figure:
             right.plot(*line, color=colour, linewidth=1.2, label=method if k == 0 else None)
     right.set_title("policies of the front in the dashed box (%)", fontsize=10)
     right.set_xlabel("programs evaluated")
-    figures.plain(right)
+    style.plain(right)
     if right.get_legend() is not None:
         right.legend(loc="best", frameon=False, fontsize=9)
     return figure

@@ -18,15 +18,13 @@ from arz.evaluate import Workers
 from arz.files import folder_inside, write_whole
 from arz.interpreter import available_threads
 from arz.native import core
-from arz.network import Network
-from arz.program import Program
+from arz.policy import AnyPolicy
 from arz.reproduce.plan import Experiment, Item, published
 from arz.runs.config import unusual
 from arz.runs.database import is_run
 from arz.runs.entries import NoChampionError, Standing, standing
 from arz.runs.run import Run
 from arz.runs.sweep import ENDS, make_run
-from arz.simplify import effective
 
 MEASURED = 1
 """The version of what is measured."""
@@ -186,10 +184,10 @@ class Work:
             "champion": kept,
         }
 
-    def _keep(self, path: Path, champion: Program | Network) -> None:
+    def _keep(self, path: Path, champion: AnyPolicy) -> None:
         """Without dead code: the same actions, bit for bit."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, str(champion if isinstance(champion, Network) else effective(champion).program))
+        write_whole(path, str(champion.essential()))
 
 
 class _Tally:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from arz.evaluate import Workers
-from arz.network import Network
-from arz.program import Program
+from arz.policy import AnyPolicy
 from arz.runs import config as configs
 from arz.runs.config import Config
 from arz.runs.run import Run
@@ -33,7 +32,7 @@ def evolve(
     folder: str | Path | None = None,
     threads: int | None = None,
     workers: Workers | None = None,
-    start: Program | Network | None = None,
+    start: AnyPolicy | None = None,
     on_progress: Callable[[Progress], object] | None = None,
 ) -> Run:
     """Evolves programs until the budget of the configuration is spent.

@@ -20,78 +20,27 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numpy as np
-
+from arz.baselines.settings import PpoSettings
 from arz.files import read_text
 from arz.names import did_you_mean
-from arz.network import Architecture, Network
 from arz.plain import UNSEEN
-from arz.program import REGISTERS, Memory, Program
+from arz.policy import AnyPolicy, PolicyShape
+from arz.program import Memory
 from arz.runs.budget import Budget
-from arz.search.ars import ArsSettings
-from arz.search.evolution import SharedSettings
-from arz.search.grow import GrowSettings
-from arz.search.nsga2 import Nsga2Settings
-from arz.search.ppo import PpoSettings
-from arz.search.regularized import Settings
-from arz.search.tuning import TuningSettings
-from arz.tasks import any_environment, cartpole, quadruped
-from arz.tasks.any_environment import AnyEnvironment
+from arz.runs.policies import POLICIES, PolicySettings, Programs
+from arz.search import SEARCHES, SearchSettings
+from arz.search.regularized import RegularizedSettings
+from arz.tasks import TASKS, Task
 from arz.tasks.cartpole import Cartpole
-from arz.tasks.quadruped import Quadruped
 from arz.vary import Variation
 
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Programs:
-    """Policies are programs; their memory and how they vary have tables of their own."""
-
-
-@dataclass(frozen=True)
-class Mlp:
-    """Policies are perceptrons.
-
-    Raises:
-        ValueError: a number is out of range.
-    """
-
-    layers: tuple[int, ...] = (32, 32)
-    """The units of each hidden layer."""
-    activation: str = "tanh"
-    """Of the hidden layers: tanh or relu."""
-
-    def __post_init__(self) -> None:
-        _ = Architecture("mlp", 1, 1, self.layers, self.activation)
-
-
-@dataclass(frozen=True)
-class Lstm:
-    """Policies are a layer of long short-term memory and a linear one on top.
-
-    Raises:
-        ValueError: a number is out of range.
-    """
-
-    units: int = 32
-    """Of the hidden layer."""
-
-    def __post_init__(self) -> None:
-        _ = Architecture("lstm", 1, 1, (self.units,))
-
-
 KINDS: dict[str, dict[str, type[Any]]] = {
-    "task": {"cartpole": Cartpole, "quadruped": Quadruped, "gymnasium": AnyEnvironment},
-    "policy": {"program": Programs, "mlp": Mlp, "lstm": Lstm},
-    "search": {
-        "regularized": Settings,
-        "nsga2": Nsga2Settings,
-        "tuning": TuningSettings,
-        "grow": GrowSettings,
-        "ars": ArsSettings,
-        "ppo": PpoSettings,
-    },
+    "task": dict(TASKS),
+    "policy": dict(POLICIES),
+    "search": {**{kind: settings for kind, (settings, _) in SEARCHES.items()}, "ppo": PpoSettings},
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
 
@@ -99,13 +48,6 @@ HUGE = 2**1000
 """Whole numbers beyond this do not become others."""
 LONGEST, MOST_DOTS = 2**16, 2000
 """Of a configuration that a stranger wrote: characters in all, and dots in a line."""
-
-OBJECTIVES = {
-    Cartpole: cartpole.OBJECTIVES,
-    Quadruped: quadruped.OBJECTIVES,
-    AnyEnvironment: any_environment.OBJECTIVES,
-}
-"""What can be asked of each task."""
 
 
 @dataclass(frozen=True)
@@ -187,73 +129,48 @@ class Fitness:
 class Config:
     """Everything that decides the result of a run, but its seed."""
 
-    task: Cartpole | Quadruped | AnyEnvironment = field(default_factory=Cartpole)
-    policy: Programs | Mlp | Lstm = field(default_factory=Programs)
+    task: Task = field(default_factory=Cartpole)
+    policy: PolicySettings = field(default_factory=Programs)
     memory: Registers = field(default_factory=Registers)
     variation: Variation = field(default_factory=lambda: Variation(max_cadfs=0))
     fitness: Fitness = field(default_factory=Fitness)
-    search: SharedSettings = field(default_factory=Settings)
+    search: SearchSettings = field(default_factory=RegularizedSettings)
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        _ = _architecture(self) or _registers(self)  # refuses what is out of range
-        has_hurdle = isinstance(self.search, Settings) and self.search.hurdle_episodes > 0
-        if isinstance(self.task, Quadruped) and has_hurdle:
-            raise ValueError("hurdle_episodes must be 0 for the quadruped: its objectives are not sums over episodes")
-        known = OBJECTIVES[type(self.task)]
+        _ = self.policy.shape(self)  # refuses what is out of range
+        if self.search.needs_sums and not self.task.adds_up:
+            title = self.task.title
+            raise ValueError(f"hurdle_episodes must be 0 for {title}: its objectives are not sums over episodes")
+        known = self.task.objective_names
         for name in (*self.fitness.objectives, *self.fitness.warm_up_objectives):
             if name not in known:
                 hint = did_you_mean(str(name), known)
                 raise ValueError(f"objectives must be among {', '.join(known)} for this task, not {name!r}.{hint}")
-
-        if isinstance(self.policy, Programs) and isinstance(self.search, ArsSettings | PpoSettings):
-            kind = kind_of(self, "search")
-            raise ValueError(f"{kind} trains networks: the kind of the policy must be mlp or lstm")
-        if not isinstance(self.policy, Programs) and isinstance(self.task, AnyEnvironment):
-            raise ValueError("networks are for cartpole and quadruped; in other environments, evolve programs")
-        if not isinstance(self.policy, Programs) and isinstance(self.search, TuningSettings | GrowSettings):
-            raise ValueError(f"{kind_of(self, 'search')} is for programs; networks are trained by ars")
-        if isinstance(self.search, GrowSettings):  # refuses what the task cannot do
-            _ = self.task.eased([float(self.search.ease_rate > 0)] * len(self.task.case_names))
-            _ = self.task.varied(0, self.search.variety)
-            if self.search.reflex_terms and not self.memory.stateful:
-                raise ValueError("reflex_terms must be 0 for programs that are stateless: reflexes remember")
-            if self.search.fits_senses:
-                _ = self.task.happens(np.zeros(0, np.uint64))
+        self.search.check(self.policy.plural)
+        self.task.check(self.policy.plural)
+        self.search.check_problem(self.task, self.memory.stateful)
 
     @property
-    def architecture(self) -> Architecture | None:
-        """Of the networks, with what the task shows and wants; None where policies are programs."""
-        return _architecture(self)
-
-    @property
-    def registers(self) -> Memory:
-        """The memory of the programs, with room for what the task shows and wants.
+    def shape(self) -> PolicyShape:
+        """What the policies have in common, with what the task shows and wants: the memory of programs, or layers.
 
         Raises:
             ValueError: nobody has asked the environment yet what that is.
         """
         if not (self.task.observations and self.task.actions):
             raise ValueError(f"what {self.task.name} shows and takes is not known yet: ask it with settled(config)")
-        return _registers(self)
+        return self.policy.shape(self)
 
+    @property
+    def registers(self) -> Memory:
+        """The memory of the programs, where policies are programs.
 
-def _architecture(config: Config) -> Architecture | None:
-    if isinstance(config.policy, Programs):
-        return None
-    if isinstance(config.policy, Mlp):
-        return Architecture("mlp", *_sizes(config), config.policy.layers, config.policy.activation)
-    return Architecture("lstm", *_sizes(config), (config.policy.units,))
-
-
-def _registers(config: Config) -> Memory:
-    counts = {name: getattr(config.memory, name) for name in REGISTERS}
-    return Memory(*_sizes(config), **counts, stateful=config.memory.stateful)
-
-
-def _sizes(config: Config) -> tuple[int, int]:
-    """Observations and actions; where an environment was not asked yet, the least that there can be."""
-    return max(1, config.task.observations), max(1, config.task.actions)
+        Raises:
+            ValueError: nobody has asked the environment yet what it shows and takes.
+        """
+        _ = self.shape
+        return Programs().shape(self)
 
 
 def settled(config: Config) -> Config:
@@ -264,7 +181,7 @@ def settled(config: Config) -> Config:
     Raises:
         ValueError: the environment cannot be made, or names a module that was not imported.
     """
-    return replace(config, task=config.task.settled()) if isinstance(config.task, AnyEnvironment) else config
+    return replace(config, task=config.task.settled())
 
 
 def preset_names() -> list[str]:
@@ -346,54 +263,29 @@ def render(config: Config) -> str:
     return text
 
 
-def for_start(config: Config, policy: Program | Network) -> tuple[Config, Program | Network]:
+def for_start(config: Config, policy: AnyPolicy) -> tuple[Config, AnyPolicy]:
     """The configuration for a search that begins with a policy, and this as it begins: with its memory, or its sizes.
 
     Raises:
         ValueError: such a policy cannot do the task, or the search is for the other kind.
     """
-    start = policy.architecture if isinstance(policy, Network) else policy.memory
     wanted = (config.task.observations, config.task.actions)
-    if (start.observations, start.actions) != wanted:
-        given = f"{start.observations} observations and gives {start.actions} actions"
+    if (policy.observations, policy.actions) != wanted:
+        given = f"{policy.observations} observations and gives {policy.actions} actions"
         raise ValueError(f"the start takes {given}, but the task wants {wanted[0]} and {wanted[1]}")
-    if isinstance(start, Architecture) == (config.architecture is None):
-        kinds = ("a network", "programs") if isinstance(start, Architecture) else ("a program", "networks")
-        raise ValueError(f"the start is {kinds[0]}, but the policies of this search are {kinds[1]}")
-    if isinstance(start, Architecture):
-        kind = Lstm(*start.hidden) if start.kind == "lstm" else Mlp(start.hidden, start.activation)
-        return replace(config, policy=kind), policy
-    registers = replace(config.memory, stateful=start.stateful)
-    for name in REGISTERS:
-        least = getattr(config.memory, name) if config.memory.widens else 0
-        registers = replace(registers, **{name: max(getattr(start, name), least)})
-    config = replace(config, memory=registers)
-    return config, policy.with_memory(config.registers) if isinstance(policy, Program) else policy
+    return config.policy.begun_with(policy, config)
 
 
 def needs_start(config: Config) -> bool:
     """Whether a search only finds numbers, so that it makes no sense without the code of a program."""
     weights, custom = vars(config.variation.weights), config.variation.custom
     is_fixed = not any(custom.values()) and all(not weights[name] for name in weights if name != "randomize_constants")
-    return isinstance(config.policy, Programs) and (isinstance(config.search, TuningSettings) or is_fixed)
-
-
-def check_workers(config: Config) -> None:
-    """Whether policies can be evaluated by workers elsewhere.
-
-    Raises:
-        ValueError: the search is PPO.
-    """
-    if isinstance(config.search, PpoSettings):
-        raise ValueError("PPO learns in one process: workers (--backend) are for the other searches")
+    return isinstance(config.policy, Programs) and (config.search.NEEDS_CODE or is_fixed)
 
 
 def with_policy(config: Config, kind: str) -> Config:
     """The configuration with another kind of policy, of the sizes that the paper has for its search."""
-    policy = KINDS["policy"][kind]()
-    if isinstance(config.search, PpoSettings):
-        policy = Mlp((256, 256), "relu") if kind == "mlp" else Lstm(256)
-    return replace(config, policy=policy)
+    return replace(config, policy=POLICIES[kind](**config.search.NETWORKS.get(kind, {})))
 
 
 def override(config: Config, changes: Mapping[str, Any]) -> Config:

@@ -1,38 +1,112 @@
-"""What is known of a run, for a comparison."""
+"""What is known of a run, for a comparison.
+
+Entries can be kept as lines of JSON, so that a comparison can be repeated without the runs.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.analysis.comparison import ACROSS, Entry
 from arz.assess import assess
-from arz.complexity import complexity
-from arz.network import Network
-from arz.policy import parse_policy
-from arz.program import Program
-from arz.runs.config import Mlp, Programs, kind_of
+from arz.policy import AnyPolicy, parse_policy
+from arz.runs.config import kind_of
 from arz.runs.database import RunError
 from arz.runs.run import Run
-from arz.tasks.quadruped import Quadruped
 
+ACROSS = ("evaluations", "steps", "seconds")
+HUGE = 10**18
+MOST_RUNS = 1000
+"""So many can be compared."""
 POINTS = 40
 """Of a curve that is kept."""
 
 
+@dataclass(frozen=True)
+class Entry:
+    """One run."""
+
+    method: str
+    seed: int
+    trained_on: str
+    """The variant of the task that it was trained on."""
+    tested_on: str
+    """What all tests share: runs with different tests cannot be compared."""
+    evaluations: int
+    steps: int
+    """Steps of the task that it took to find the champion and to the end of its budget."""
+    seconds: float
+    fitness: float
+    """Of the champion, on the selection episodes."""
+    episodes: int
+    """In each test."""
+    scores: dict[str, float]
+    """The mean return in each test."""
+    parameters: int
+    flops: int
+    curve: dict[str, list[float]]
+    """Evaluations, steps, seconds and the champion's score, over the run."""
+
+    @property
+    def worst(self) -> float:
+        """The score in the test that went worst."""
+        return min(self.scores.values())
+
+
+def to_lines(entries: Iterable[Entry]) -> str:
+    """Entries as lines of JSON."""
+    return "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
+
+
+def from_lines(text: str, source: str) -> list[Entry]:
+    """Entries from lines of JSON.
+
+    Raises:
+        ValueError: they are none.
+    """
+    known = {item.name for item in fields(Entry)}
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            given = json.loads(line)
+            if not isinstance(given, dict) or given.keys() != known:
+                raise ValueError("expected " + ", ".join(sorted(known)))
+            found.append(_checked(Entry(**given)))
+            if len(found) > MOST_RUNS:
+                raise ValueError(f"there are more than {MOST_RUNS}")
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{source}, line {number}: not an entry of a comparison ({error})") from None
+    return found
+
+
+def _checked(entry: Entry) -> Entry:
+    texts = (entry.method, entry.trained_on, entry.tested_on)
+    numbers = (entry.seed, entry.evaluations, entry.steps, entry.episodes, entry.parameters, entry.flops)
+    tables: Sequence[Any] = (entry.scores, entry.curve)
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(table, dict) for table in tables):
+        raise ValueError("a field is of another kind")
+    values = [*numbers, entry.seconds, entry.fitness, *entry.scores.values()]
+    lists = [value for values_ in entry.curve.values() for value in (values_ if isinstance(values_, list) else [None])]
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (*values, *lists)):
+        raise ValueError("a number is of another kind")
+    if not all(abs(value) < HUGE for value in (*values, *lists)):
+        raise ValueError("a number is too large, or none")
+    if not all(text.isprintable() for text in (*texts, *entry.scores)):
+        raise ValueError("a name has characters that cannot be printed")
+    if not entry.scores or set(entry.curve) != {*ACROSS, "score"} or len({len(v) for v in entry.curve.values()}) > 1:
+        raise ValueError("there are no scores, or the curve is not what it should be")
+    return entry
+
+
 def method_of(run: Run) -> str:
     """What to call the method of a run: what searched what, trained on which variant."""
-    policy = run.config.policy
-    if isinstance(policy, Programs):
-        name = "ARZ" if run.config.memory.stateful else "ARZ stateless"
-        name += "" if run.preset.startswith(("cartpole", "quadruped")) and "-" not in run.preset else f" {run.preset}"
-    else:
-        name = f"{kind_of(run.config, 'search').upper()}+{'MLP' if isinstance(policy, Mlp) else 'LSTM'}"
-    return f"{name} [{run.config.task.name}]"
+    config = run.config
+    return f"{config.policy.method(config, run.preset, kind_of(config, 'search'))} [{config.task.name}]"
 
 
 class NoChampionError(RunError):
@@ -43,7 +117,7 @@ class NoChampionError(RunError):
 class Standing:
     """A run as it stood at some moment."""
 
-    champion: Program | Network
+    champion: AnyPolicy
     score: float
     """Of the champion, on the selection episodes."""
     metrics: dict[str, NDArray[np.float64]]
@@ -86,9 +160,8 @@ def entry_of(
     stood = standing(run, steps)
     metrics, kept, champion = stood.metrics, stood.reports, stood.champion
     task = run.config.task
-    change = task.engine if isinstance(task, Quadruped) else None  # not with other numbers of sweeps
-    tests = assess(champion, task, episodes=episodes, threads=threads, change=change)
-    cost = complexity(champion)
+    tests = assess(champion, task, episodes=episodes, threads=threads, change=task.compared_group)
+    cost = champion.complexity()
     points = kept[np.unique(np.linspace(0, len(kept) - 1, POINTS).astype(int))]
     curve: dict[str, Any] = {name: _rounded(metrics[name][points]) for name in ACROSS}
     last = kept[-1]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.search.evolution import Births
+from arz.search.base import Births
 
 COLUMNS = np.dtype(
     [("number", np.int64), ("parent", np.int64), ("mutation", np.uint8), ("life", np.int64), ("fitness", np.float64)]

@@ -12,11 +12,9 @@ from arz.evaluate import Workers, evaluate
 from arz.native import core
 from arz.network import Architecture, NetworkBatch
 from arz.search.draws import normal_rows
-from arz.tasks.task import Task
+from arz.tasks.base import Task
+from arz.typing import Floats, Keys
 from arz.vary import MUTATIONS
-
-Keys = NDArray[np.uint64]
-Floats = NDArray[np.float64]
 
 OUTPUT_SCALE = 0.1
 """Networks begin with actions near zero: their last matrix is so much smaller."""

@@ -19,8 +19,9 @@ from arz.search.cloud import HUGE
 from arz.search.draws import normal_rows
 from arz.search.problem import SMALL_EFFECT, UNTRIED, Conditions, Reflex, Trial, Units
 from arz.streams import Stream, key
+from arz.tasks.base import Evaluation, Task
 from arz.tasks.status import Status
-from arz.tasks.task import Evaluation, Task
+from arz.typing import Keys
 from arz.vary import (
     MUTATIONS,
     REFLEX,
@@ -33,8 +34,6 @@ from arz.vary import (
     random_programs,
     transplant,
 )
-
-Keys = NDArray[np.uint64]
 
 PROBE_LANES, PROBE_STEPS = 8, 64
 GLANCES = 16

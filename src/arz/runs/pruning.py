@@ -21,7 +21,7 @@ from arz.search.draws import normal_rows
 from arz.search.problem import Conditions
 from arz.simplify import with_own_names
 from arz.streams import keys
-from arz.tasks.task import Task
+from arz.tasks.base import Task
 from arz.vary import Variation
 
 REACH = (6.0, 2.0, 1.0)

@@ -19,23 +19,24 @@ from arz.assess import Assessment, assess
 from arz.evaluate import TEST_SEED, Workers
 from arz.interpreter import available_threads
 from arz.native import core
-from arz.network import Network
-from arz.policy import Policy, parse_policy
+from arz.policy import AnyPolicy, parse_policy
+from arz.predictor import Policy
 from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
 from arz.runs.database import RunError
-from arz.runs.learning import cannot_go_on, check_extra, learn
 from arz.runs.session import Progress, Session, read_counters
 from arz.runs.store import Store
-from arz.search.evolution import Counters, Metrics
-from arz.search.nsga2 import Front
-from arz.search.ppo import PpoSettings
+from arz.runs.training import Training
+from arz.search import SEARCHES
+from arz.search.base import Counters, Metrics
+from arz.search.pareto import Front
 from arz.streams import MASK
-from arz.tasks.any_environment import AnyEnvironment
 from arz.vary import UnknownOperatorError
 
+SESSIONS: dict[str, type[Session] | type[Training]] = {**dict.fromkeys(SEARCHES, Session), "ppo": Training}
+"""What goes on while a run evolves, by the name of its search."""
 CHECKPOINT_SECONDS = 10.0
 
 FACTS: dict[str, tuple[type, ...]] = {
@@ -92,7 +93,7 @@ class Run:
         seed: int = 1,
         folder: str | Path | None = None,
         preset: str = "custom",
-        start: Program | Network | None = None,
+        start: AnyPolicy | None = None,
     ) -> Run:
         """A new run in a new folder; in memory only, if there is none.
 
@@ -110,17 +111,14 @@ class Run:
         config = configs.settled(config)
         config.variation.check_operators()
         if start is not None and not _fits(start, config):
-            has = start.architecture if isinstance(start, Network) else start.memory
-            wanted = config.architecture or config.registers
-            raise ValueError(f"the start does not fit the configuration: it has {has}, not {wanted}")
+            raise ValueError(f"the start does not fit the configuration: it has {start.shape}, not {config.shape}")
         if configs.parse(configs.render(config)) != config:
             raise ValueError("the configuration cannot be written and read back: are there odd characters in it?")
-        for name in getattr(config.search, "tuned", ()):
+        for name in config.search.named_registers:
             config.registers.image_part(name)  # refuses what is not there
-        if isinstance(config.search, PpoSettings):
-            check_extra()
-            if start is not None:
-                raise ValueError("PPO begins with a network of its own: it takes no start")
+        config.search.check_installed()
+        if start is not None:
+            config.search.check("start")
         if not 0 <= seed <= MASK:
             raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
         facts = {
@@ -211,7 +209,7 @@ class Run:
         return self._store.rows("individuals", "number")
 
     @property
-    def champion(self) -> Program | Network:
+    def champion(self) -> AnyPolicy:
         """The best policy so far, by its score on the selection episodes.
 
         Raises:
@@ -239,7 +237,7 @@ class Run:
             RunError: there is none yet, or policies are networks.
         """
         found = self.champion
-        if isinstance(found, Network):
+        if not isinstance(found, Program):
             raise RunError(f"the policies of {self.folder or 'the run'} are networks, not programs")
         return found
 
@@ -263,8 +261,8 @@ class Run:
         Raises:
             ValueError: it is spent already.
         """
-        if isinstance(self.config.search, PpoSettings):
-            raise RunError(cannot_go_on(str(self.folder or "the run")))
+        if why := self.config.search.CANNOT.get("resume"):
+            raise RunError(f"{self.folder or 'the run'} cannot go on: {why}")
         if budget is not None:
             wanted = budget if isinstance(budget, Budget) else Budget.parse(budget)
             count = self.counters
@@ -315,11 +313,8 @@ class Run:
         self._check_imports()
         self._store.lock()
         used = available_threads() if threads is None else threads
-        if isinstance(self.config.search, PpoSettings):
-            if workers is not None:
-                configs.check_workers(self.config)
-            return learn(self._store, self.config, self.seed, self.budget, self.target, used, on_progress, should_stop)
-        session = Session(self._store, self.config, self.seed, self.budget, self.target, used, self.start, workers)
+        begun = SESSIONS[configs.kind_of(self.config, "search")]
+        session = begun(self._store, self.config, self.seed, self.budget, self.target, used, self.start, workers)
         saved = time.monotonic()
         while True:
             reason = session.reason_to_end() or ("stopped" if should_stop is not None and should_stop() else "")
@@ -336,8 +331,7 @@ class Run:
 
     def _check_imports(self) -> None:
         """Operators and environments are code, which is not in the run: who evolves it must have imported them."""
-        if isinstance(self.config.task, AnyEnvironment):
-            self.config.task.check_imported()
+        self.config.task.check_imported()
         try:
             self.config.variation.check_operators()
         except UnknownOperatorError as error:
@@ -395,7 +389,7 @@ class Run:
         return results
 
 
-def _tell(on_progress: Callable[[Progress], object], session: Session, metrics: Metrics) -> bool:
+def _tell(on_progress: Callable[[Progress], object], session: Session | Training, metrics: Metrics) -> bool:
     """Tells how the run stands; whether it is to stop. Whatever the listener does, nothing is lost."""
     try:
         return on_progress(session.progress(metrics)) is True
@@ -411,8 +405,6 @@ def _is_possible(name: str, value: float) -> bool:
     return 0 <= value <= MASK
 
 
-def _fits(policy: Program | Network, config: Config) -> bool:
+def _fits(policy: AnyPolicy, config: Config) -> bool:
     """Whether a policy is of the kind and size that a configuration searches."""
-    if isinstance(policy, Network):
-        return policy.architecture == config.architecture
-    return config.architecture is None and policy.memory == config.registers
+    return policy.shape == config.shape

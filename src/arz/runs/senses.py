@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from arz.typing import Floats
+
 Flags = NDArray[np.bool_]
 
 EARLY = slice(3, 40)

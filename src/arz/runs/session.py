@@ -11,21 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.evaluate import Workers
-from arz.native import core
-from arz.network import Network, NetworkBatch
-from arz.program import Batch, Program
+from arz.policy import AnyPolicy, PolicyBatch
 from arz.runs.budget import Budget
-from arz.runs.config import Config
+from arz.runs.config import Config, kind_of
 from arz.runs.lineage import Lineage
-from arz.runs.networks import NetworkProblem
-from arz.runs.problem import ProgramProblem
 from arz.runs.store import Store
-from arz.search.ars import Ars, ArsSettings
-from arz.search.evolution import Counters, Evolution, Life, Metrics
-from arz.search.grow import Grow, GrowSettings
-from arz.search.nsga2 import Nsga2, Nsga2Settings
-from arz.search.regularized import Regularized, Settings
-from arz.search.tuning import Tuning, TuningSettings
+from arz.search import SEARCHES, Search
+from arz.search.base import Counters, Life, Metrics
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class Session:
         budget: Budget,
         target: float,
         threads: int,
-        start: Program | Network | None = None,
+        start: AnyPolicy | None = None,
         workers: Workers | None = None,
     ) -> None:
         self._store = store
@@ -90,17 +82,16 @@ class Session:
         before = self._search.counters.champion_score
         births, metrics = self._search.advance()
         self._lineage.add(births)
-        if isinstance(self._search, Nsga2):
-            self._fronts += [
-                {
-                    "evaluations": front.evaluations,
-                    "island": front.island,
-                    "is_warm": int(front.is_warm),
-                    "numbers": front.numbers.tobytes(),
-                    "objectives": front.objectives.tobytes(),
-                }
-                for front in self._search.fronts()
-            ]
+        self._fronts += [
+            {
+                "evaluations": front.evaluations,
+                "island": front.island,
+                "is_warm": int(front.is_warm),
+                "numbers": front.numbers.tobytes(),
+                "objectives": front.objectives.tobytes(),
+            }
+            for front in self._search.fronts()
+        ]
         if metrics is not None:
             self._metrics.append({**asdict(metrics), "seconds": self.seconds})
             if metrics.champion_score > before:
@@ -186,47 +177,11 @@ class Session:
             raise self._store.damage("its checkpoint contradicts itself")
 
 
-def _search(
-    config: Config, seed: int, threads: int, start: Program | Network | None, workers: Workers | None
-) -> Evolution[Any]:
+def _search(config: Config, seed: int, threads: int, start: AnyPolicy | None, workers: Workers | None) -> Search[Any]:
     """The search that a configuration asks for."""
-    problem: Any = _network_problem(config, threads, workers) or _program_problem(config, threads, workers)
-    begin: Batch | NetworkBatch | None = None
-    if start is not None:
-        begin = NetworkBatch.pack([start]) if isinstance(start, Network) else Batch.pack([start])
-    kinds = {Nsga2Settings: Nsga2, TuningSettings: Tuning, GrowSettings: Grow, ArsSettings: Ars, Settings: Regularized}
-    made: Evolution[Any] = kinds[type(config.search)](problem, config.search, seed, start=begin)
-    return made
-
-
-def _program_problem(config: Config, threads: int, workers: Workers | None) -> ProgramProblem:
-    return ProgramProblem(
-        config.registers,
-        config.variation,
-        config.task,
-        threads,
-        config.search.functional_cache,
-        config.fitness.objectives,
-        config.fitness.warm_up_objectives,
-        config.fitness.mutations,
-        config.fitness.sighted,
-        workers,
-    )
-
-
-def _network_problem(config: Config, threads: int, workers: Workers | None) -> NetworkProblem | None:
-    if config.architecture is None:
-        return None
-    fitness = config.fitness
-    return NetworkProblem(
-        config.architecture,
-        config.task,
-        threads,
-        fitness.objectives,
-        fitness.warm_up_objectives,
-        config.variation.sigma,
-        workers,
-    )
+    problem: Any = config.policy.problem(config, threads, workers)
+    _, kind = SEARCHES[kind_of(config, "search")]
+    return kind(problem, config.search, seed, start=None if start is None else start.batch)
 
 
 def _lives(rows: NDArray[np.float64], count: Counters, islands: int) -> list[Life]:
@@ -281,22 +236,12 @@ RANKS = {
     "images": ("float64", 2),
 }
 """What the arrays of a checkpoint are."""
-PARTS = ("instructions", "lengths", "cadfs", "images")
 
 
-def _packed(name: str, batch: Batch | NetworkBatch | None) -> dict[str, NDArray[Any]]:
-    if isinstance(batch, NetworkBatch):
-        return {f"{name}_images": batch.numbers}
-    arrays: list[NDArray[Any]] = [] if batch is None else list(batch.core.arrays())
-    return {f"{name}_{part}": array for part, array in zip(PARTS, arrays, strict=False)}
+def _packed(name: str, batch: PolicyBatch | None) -> dict[str, NDArray[Any]]:
+    return {} if batch is None else {f"{name}_{part}": array for part, array in batch.arrays().items()}
 
 
-def _unpacked(name: str, arrays: dict[str, NDArray[Any]], config: Config) -> Batch | NetworkBatch | None:
-    if f"{name}_images" not in arrays:
-        return None
-    if config.architecture is not None:
-        made = NetworkBatch(config.architecture, arrays[f"{name}_images"])
-        _ = made.core  # refuses what does not fit
-        return made
-    memory = config.registers
-    return Batch(memory, core.batch(memory.native, *(arrays[f"{name}_{part}"] for part in PARTS)))
+def _unpacked(name: str, arrays: dict[str, NDArray[Any]], config: Config) -> PolicyBatch | None:
+    own = {part.removeprefix(f"{name}_"): array for part, array in arrays.items() if part.startswith(f"{name}_")}
+    return config.shape.batch(own) if own else None

@@ -25,7 +25,6 @@ from arz.runs.config import Config
 from arz.runs.database import check_plain, is_run
 from arz.runs.run import Run
 from arz.runs.session import Progress
-from arz.search.ppo import PpoSettings
 from arz.streams import MASK
 
 SIZES = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5)
@@ -207,10 +206,10 @@ class Sweep:
                 numbers, or by workers.
         """
         _optuna()
-        if jobs > 1 and isinstance(self.base.search, PpoSettings):
-            raise ValueError("runs of PPO share torch's random numbers: one job at a time")
+        if jobs > 1:
+            self.base.search.check("jobs")
         if has_workers:
-            configs.check_workers(self.base)
+            self.base.search.check("workers")
 
 
 def make_run(
@@ -232,7 +231,7 @@ def make_run(
     Raises:
         ValueError: the folder has another run in it.
     """
-    if isinstance(config.search, PpoSettings):
+    if "resume" in config.search.CANNOT:
         folder = _unbroken(folder)
     folder_inside(folder.parent, folder.name)
     is_there = is_run(folder)

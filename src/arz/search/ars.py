@@ -17,12 +17,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.search.base import MOST, NO_PARENT, Births, Search, SearchSettings
 from arz.search.draws import normal_rows
-from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
 from arz.search.problem import G, SeeingProblem
 from arz.streams import keys
-
-Floats = NDArray[np.float64]
+from arz.typing import Floats
 
 HUGE = 1e100
 """Numbers beyond this are odd."""
@@ -31,7 +30,7 @@ LEAST_DEVIATION = 1e-8
 
 
 @dataclass(frozen=True)
-class ArsSettings(SharedSettings):
+class ArsSettings(SearchSettings):
     """How to search.
 
     Raises:
@@ -57,9 +56,10 @@ class ArsSettings(SharedSettings):
     normalises: bool = True
     """Observations are centred and scaled (V2)."""
 
-    LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "population": 3, "top": 1}
+    CANNOT: ClassVar[dict[str, str]] = {"programs": "ars trains networks: the kind of the policy must be mlp or lstm"}
+    LEAST: ClassVar[dict[str, int]] = {**SearchSettings.LEAST, "population": 3, "top": 1}
     MOST: ClassVar[dict[str, tuple[int, str]]] = {
-        **SharedSettings.MOST,
+        **SearchSettings.MOST,
         "top": (MOST, "there are no more directions"),
     }
 
@@ -108,7 +108,7 @@ class Sight:
 
 
 @dataclass
-class Ars(Evolution[G]):
+class Ars(Search[G]):
     """Trains the numbers of individuals of one structure.
 
     `advance` does one iteration; the living are the last one: the centre, then both ends of each direction.

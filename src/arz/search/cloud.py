@@ -14,9 +14,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from arz.typing import Floats
 
 HUGE = 1e100
 """Numbers beyond this are odd."""

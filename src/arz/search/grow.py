@@ -36,13 +36,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.search.base import MOST, NO_PARENT, Births, Search, SearchSettings
 from arz.search.cloud import HUGE, Cloud, check_spreads
 from arz.search.draws import normal_rows
-from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
-from arz.search.problem import SMALL_EFFECT, UNTRIED, Conditions, G, GrowingProblem
+from arz.search.problem import SMALL_EFFECT, UNTRIED, Adaptable, Conditions, G, GrowingProblem
 from arz.streams import Stream, key, keys
+from arz.typing import Floats
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 EASY, SHORT, WHOLE = range(3)
@@ -64,7 +64,7 @@ LITTLE_EASE = 0.05
 
 
 @dataclass(frozen=True)
-class GrowSettings(SharedSettings):
+class GrowSettings(SearchSettings):
     """How to grow and tune. The defaults were chosen by experiment (docs/search.md).
 
     Raises:
@@ -152,8 +152,9 @@ class GrowSettings(SharedSettings):
     parsimony: float = 0.0
     """Of structures whose worth differs by less than this share the shorter one counts as better."""
 
+    CANNOT: ClassVar[dict[str, str]] = {"networks": "grow is for programs; networks are trained by ars"}
     LEAST: ClassVar[dict[str, int]] = {
-        **SharedSettings.LEAST,
+        **SearchSettings.LEAST,
         "samples": 5,
         "first_terms": 1,
         "rung": 2,
@@ -164,7 +165,7 @@ class GrowSettings(SharedSettings):
         "reflex_generations": 1,
     }
     MOST: ClassVar[dict[str, tuple[int, str]]] = {
-        **SharedSettings.MOST,
+        **SearchSettings.MOST,
         "population": (10_000, "each of them is tuned"),
         "samples": (MOST, "more do not fit into memory"),
         "first_terms": (1000, "no memory has room for more"),
@@ -181,6 +182,20 @@ class GrowSettings(SharedSettings):
         "most_episodes": (MOST, "more take days"),
         "doubling": (MOST, "no round has more rungs"),
     }
+
+    @property
+    def survival_worth(self) -> float:
+        """That of whole episodes."""
+        return self.survival
+
+    def check_problem(self, problem: Adaptable, is_stateful: bool) -> None:
+        """Refuses eases, worlds and reflexes where they cannot be."""
+        _ = problem.eased([float(self.ease_rate > 0)] * len(problem.case_names))
+        _ = problem.varied(0, self.variety)
+        if self.reflex_terms and not is_stateful:
+            raise ValueError("reflex_terms must be 0 for programs that are stateless: reflexes remember")
+        if self.fits_senses:
+            _ = problem.happens(np.zeros(0, np.uint64))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -271,7 +286,7 @@ class Race:
 
 
 @dataclass
-class Grow(Evolution[G]):
+class Grow(Search[G]):
     """A search that grows and tunes. `advance` does one generation of all racers.
 
     The living are the centres as they were scored last, in `population` places on each island; places of those that

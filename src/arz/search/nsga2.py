@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from arz.native import core
 from arz.search import pareto
-from arz.search.evolution import MOST, NO_PARENT, Births, Evolution, SharedSettings
+from arz.search.base import MOST, NO_PARENT, Births, Search, SearchSettings
+from arz.search.pareto import Front
 from arz.search.problem import CrossingProblem, G
 from arz.streams import keys
 
@@ -28,7 +29,7 @@ EASIER = 0x656173696572
 
 
 @dataclass(frozen=True)
-class Nsga2Settings(SharedSettings):
+class Nsga2Settings(SearchSettings):
     """How to search.
 
     Raises:
@@ -50,9 +51,9 @@ class Nsga2Settings(SharedSettings):
     unique: bool = False
     """Of individuals with equal scores only one may stay."""
 
-    LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "children": 1, "initial": 2}
+    LEAST: ClassVar[dict[str, int]] = {**SearchSettings.LEAST, "children": 1, "initial": 2}
     MOST: ClassVar[dict[str, tuple[int, str]]] = {
-        **SharedSettings.MOST,
+        **SearchSettings.MOST,
         "children": (MOST, "more do not fit into memory"),
         "initial": (MOST, "more do not fit into memory"),
     }
@@ -66,20 +67,8 @@ class Nsga2Settings(SharedSettings):
             raise ValueError(f"initial must be at least the population of {self.population}, not {self.initial}")
 
 
-@dataclass(frozen=True)
-class Front:
-    """Those on an island that nothing dominates, after a generation."""
-
-    evaluations: int
-    island: int
-    is_warm: bool
-    """Whether these are objectives of the problem itself, not of the warm-up."""
-    numbers: NDArray[np.int64]
-    objectives: NDArray[np.float64]
-
-
 @dataclass
-class Nsga2(Evolution[G]):
+class Nsga2(Search[G]):
     """An NSGA-II. `advance` does one generation; the living are in the order in which they are preferred, best first.
 
     (With `unique` an island may hold fewer than `population` individuals that differ; the rest are copies.)

@@ -7,11 +7,24 @@ least as good in every objective and better in one.
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Objectives = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Front:
+    """Those on an island that nothing dominates, after a generation."""
+
+    evaluations: int
+    island: int
+    is_warm: bool
+    """Whether these are objectives of the problem itself, not of the warm-up."""
+    numbers: NDArray[np.int64]
+    objectives: NDArray[np.float64]
 
 
 def ranks(objectives: Objectives) -> NDArray[np.int64]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Keys = NDArray[np.uint64]
+from arz.typing import Keys
 
 UNTRIED = -1e300
 """The objectives of genomes that a problem refuses to try: below every score, and none itself."""
@@ -87,6 +88,39 @@ class NumberedProblem(Problem[G], Protocol):
 
     def with_numbers(self, genomes: G, numbers: NDArray[np.float64], /) -> G:
         """The structures of genomes, or of one, each with a row of numbers."""
+        ...
+
+
+class Adaptable(Protocol):
+    """What a search may ask of what it shall solve, before it begins: that it can be made easier, or differ."""
+
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """Kinds of episodes in which one may do well or not."""
+        ...
+
+    def eased(self, eases: Sequence[float], /) -> object:
+        """The same where what happens in each case happens only in part.
+
+        Raises:
+            ValueError: it cannot.
+        """
+        ...
+
+    def varied(self, key: int, amount: float, /) -> object:
+        """The same in another world.
+
+        Raises:
+            ValueError: there is only one.
+        """
+        ...
+
+    def happens(self, episodes: Keys, /) -> object:
+        """The step before which that happens in each episode which its case is about.
+
+        Raises:
+            ValueError: there is no such step.
+        """
         ...
 
 

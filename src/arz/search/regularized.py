@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.native import core
-from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
+from arz.search.base import NO_PARENT, Births, Search, SearchSettings
 from arz.search.problem import G
 from arz.streams import keys
 
 
 @dataclass(frozen=True)
-class Settings(SharedSettings):
+class RegularizedSettings(SearchSettings):
     """How to search. The defaults were chosen by experiment (docs/search.md).
 
     Raises:
@@ -39,9 +39,9 @@ class Settings(SharedSettings):
     """Children that are worse on these than this quantile of their island are not scored further: that is their
     fitness."""
 
-    LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "tournament": 1, "lag": 1}
+    LEAST: ClassVar[dict[str, int]] = {**SearchSettings.LEAST, "tournament": 1, "lag": 1}
     MOST: ClassVar[dict[str, tuple[int, str]]] = {
-        **SharedSettings.MOST,
+        **SearchSettings.MOST,
         "tournament": (core.MOST_ENTRANTS, "the most that live on an island"),
     }
 
@@ -53,6 +53,11 @@ class Settings(SharedSettings):
             raise ValueError(f"hurdle_quantile must lie in 0 to 1, not {self.hurdle_quantile}")
         if self.hurdle_episodes >= self.episodes:
             raise ValueError(f"hurdle_episodes must be below the {self.episodes} episodes, not {self.hurdle_episodes}")
+
+    @property
+    def needs_sums(self) -> bool:
+        """Where there is a hurdle, some episodes must tell of the rest."""
+        return self.hurdle_episodes > 0
 
 
 @lru_cache(2)
@@ -82,10 +87,10 @@ def _places(
 
 
 @dataclass
-class Regularized(Evolution[G]):
+class Regularized(Search[G]):
     """A regularized evolution. `advance` does one batch; the living are in the order of their age, oldest first."""
 
-    settings: Settings
+    settings: RegularizedSettings
 
     def __post_init__(self) -> None:
         super().__post_init__()

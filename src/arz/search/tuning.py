@@ -11,17 +11,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arz.search.base import NO_PARENT, Births, Search, SearchSettings
 from arz.search.cloud import HUGE, Cloud, check_spreads
 from arz.search.draws import normal_rows
-from arz.search.evolution import NO_PARENT, Births, Evolution, SharedSettings
 from arz.search.problem import G, TunableProblem
 from arz.streams import keys
-
-Floats = NDArray[np.float64]
+from arz.typing import Floats
 
 
 @dataclass(frozen=True)
-class TuningSettings(SharedSettings):
+class TuningSettings(SearchSettings):
     """How to tune.
 
     Raises:
@@ -47,7 +46,14 @@ class TuningSettings(SharedSettings):
     tuned: tuple[str, ...] = ()
     """Only these registers, or rows of them, change: a list such as s1, m0[0:12]. Without one, all that matter."""
 
-    LEAST: ClassVar[dict[str, int]] = {**SharedSettings.LEAST, "population": 5}
+    LEAST: ClassVar[dict[str, int]] = {**SearchSettings.LEAST, "population": 5}
+    CANNOT: ClassVar[dict[str, str]] = {"networks": "tuning is for programs; networks are trained by ars"}
+    NEEDS_CODE: ClassVar[bool] = True
+
+    @property
+    def named_registers(self) -> tuple[str, ...]:
+        """Those that are tuned."""
+        return self.tuned
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,7 +72,7 @@ def _is_number(value: object) -> bool:
 
 
 @dataclass
-class Tuning(Evolution[G]):
+class Tuning(Search[G]):
     """Tunes the start; without one, the best of a first generation of random individuals.
 
     `advance` does one generation; the living are the last generation: the centre of each island, then its samples.

@@ -1,0 +1,49 @@
+"""`arz train`: a network for a task, in a new run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from arz.commands.options import add_fields, add_running, add_seed
+from arz.commands.running import begin
+from arz.network import KINDS as NETWORKS
+from arz.runs import config as configs
+
+METHODS = ("ars", "ppo")
+"""How networks are trained."""
+
+
+def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """The options of the command."""
+    parser.add_argument("method", choices=METHODS, help="ars: Augmented Random Search; ppo: an extra")
+    parser.add_argument("--policy", choices=NETWORKS, help="the kind of network (default: as in the preset: lstm)")
+    parser.add_argument(
+        "--task",
+        default="cartpole",
+        help="cartpole, quadruped, or a .toml file with a configuration (default: cartpole)",
+    )
+    add_seed(parser)
+    parser.add_argument(
+        "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
+    )
+    parser.add_argument(
+        "--start", metavar="RUN_OR_FILE", help="begin with the champion of a run, or a network in a file"
+    )
+    parser.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
+    add_running(parser)
+    method, task = ([each for each in names if each in words] for names in (METHODS, ("cartpole", "quadruped")))
+    kinds = [kind for kind in NETWORKS if kind in words]
+    add_fields(parser, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}", *kinds[:1])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trains a network in a new run."""
+    source = options.task if options.task.endswith(".toml") else f"{options.method}-{options.task}"
+    config = configs.load(source)
+    if configs.kind_of(config, "search") != options.method:
+        raise ValueError(f"{source} asks for another search, {configs.kind_of(config, 'search')}: use arz evolve")
+    if options.policy is not None and configs.kind_of(config, "policy") != options.policy:
+        config = configs.with_policy(config, options.policy)
+    return begin(options, config, f"{Path(source).stem}-{configs.kind_of(config, 'policy')}")

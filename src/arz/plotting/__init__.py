@@ -1,0 +1,1 @@
+"""What pictures of all kinds share: looks, names, and how films are written."""
