@@ -1,4 +1,4 @@
-"""Hostile calls of the compiled core: `python -m tests.hostile NAME` makes those of one function.
+"""Hostile calls of the compiled core: `python -m tests.hostile` makes those of each function that it is told, line by line.
 
 Every function and method has a good call in the table. Each of its arguments is replaced in turn by what it must not be:
 by things of other types, by arrays of other kinds, ranks, orders and sizes, and by the values that its row names. Calls
@@ -368,9 +368,8 @@ def of_other_types(value: Any) -> list[Any]:
     return [None, 5, object()]
 
 
-def main(name: str) -> None:
+def main(name: str, call: Call) -> None:
     """Prints which of the hostile calls were not refused."""
-    call = calls()[name]
     through = []
     rows = [call.good] if "(" in name else list(hostile(call))
     for arguments in rows:
@@ -379,8 +378,10 @@ def main(name: str) -> None:
         except (TypeError, ValueError, MemoryError, OverflowError):
             continue
         through.append(", ".join(f"{type(value).__name__} {value!r:.40}" for value in arguments))
-    print(json.dumps({"tried": len(rows), "through": through}))
+    print(json.dumps({"tried": len(rows), "through": through}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    known = calls()
+    for line in sys.stdin:
+        main(line.strip(), known[line.strip()])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sqlite3
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import arz
+from arz.cli import main
 from arz.runs.config import Config
 
 ARZ = str(Path(sys.executable).parent / "arz")
@@ -49,6 +55,33 @@ GROWING: dict[str, Any] = {
 def small_options(budget: str = "6000", fields: dict[str, Any] = SMALL) -> list[str]:
     fields = {**fields, "budget": budget}
     return [word for name, value in fields.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def arz_here(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """What a command gives, without a process of its own."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def wait_until_busy(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Waits until a process has computed for so long, from now on, however slow the machine is; or until it ends."""
+    place = Path(f"/proc/{process.pid}/stat")
+
+    def spent() -> float:
+        fields = place.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    if not place.exists():  # no Linux
+        time.sleep(2 * seconds)
+        return
+    until = spent() + seconds
+    while process.poll() is None and spent() < until:
+        time.sleep(0.01)
 
 
 def content(folder: str | Path) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 import os
+import random
+import struct
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from arz import Batch, Memory, Program, Variation, machine, random_programs
@@ -20,37 +22,179 @@ from arz.streams import keys
 SOAK = 50 if os.environ.get("ARZ_SOAK") else 1
 
 
-def examples(count: int) -> settings:
-    """Hypothesis settings: this many examples, fifty times as many under `make soak`."""
-    return settings(max_examples=count * SOAK, deadline=None, derandomize=SOAK == 1, print_blob=True)
+SPECIAL = [
+    0.0, -0.0, 1.0, -1.0, 0.5, 2.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324, 2.2e-308, 2.2250738585072014e-308, 1.7976931348623157e308,
+    -1.7976931348623157e308, 710.0, -746.0, 2.0**53, 1e-160, -1e160,
+]  # fmt: skip
+"""Numbers that break things: zeros and infinities of both signs, no number, the smallest, largest and those in between."""
+FINITE = [x for x in SPECIAL if math.isfinite(x)]
 
 
-SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 2.2e-308, 1.8e308, -1.8e308, 0.5, 2.0, 710.0]
-"""Numbers that break things."""
+class Draw:
+    """What an example is made of, by the name of its test and its number: always the same, and hostile numbers first."""
 
-numbers = st.one_of(st.sampled_from(SPECIAL), st.floats(width=64))
+    def __init__(self, name: str, number: int) -> None:
+        self._random = random.Random(f"{name} {number}")
+        self._decks: dict[int, list[float]] = {}
 
-memories = st.builds(
-    Memory,
-    observations=st.integers(1, 5),
-    actions=st.integers(1, 6),
-    scalars=st.integers(4, 7),
-    vectors=st.integers(5, 7),
-    matrices=st.integers(0, 2),
-    indices=st.integers(2, 4),
-    stateful=st.booleans(),
-)
+    def integer(self, least: int, most: int) -> int:
+        """A whole number; the least and the most more often than others."""
+        return self._random.choice((least, most)) if self._random.random() < 0.1 else self._random.randint(least, most)
+
+    def real(self, least: float, most: float) -> float:
+        """A number between others; those that are special more often than others."""
+        special = [least, most, *(x for x in FINITE if least <= x <= most)]
+        return self._random.choice(special) if self._random.random() < 0.2 else self._random.uniform(least, most)
+
+    def number(self) -> float:
+        """Any double."""
+        return self._deal(SPECIAL) if self._random.random() < 0.6 else self._any()
+
+    def finite(self) -> float:
+        """Any finite double."""
+        return self._deal(FINITE) if self._random.random() < 0.6 or not math.isfinite(x := self._any()) else x
+
+    def text(self, most: int) -> str:
+        """Letters, signs and what is neither; no halves of pairs."""
+        codes = (self._random.choice((0x7F, 0xFF, 0xD7FF, 0x10FFFF)) for _ in range(self._random.randint(0, most)))
+        return "".join(chr(self._random.randint(0xE000 if code > 0xFFFF else 0, code)) for code in codes)
+
+    def numbers(self, *shape: int) -> NDArray[np.float64]:
+        """An array of doubles: each column has every special number in it, if it is long enough, and others."""
+        rows = math.prod(shape[:-1])
+        columns = [self._column(rows) for _ in range(shape[-1])]
+        return np.array(columns, np.float64).T.reshape(shape)
+
+    def choice(self, options: Sequence[Any]) -> Any:
+        """One of them."""
+        return options[self.integer(0, len(options) - 1)]
+
+    def some(self, make: Callable[[], Any], least: int, most: int) -> list[Any]:
+        """So many of what is made."""
+        return [make() for _ in range(self.integer(least, most))]
+
+    def memory(self) -> Memory:
+        """A random memory."""
+        return Memory(
+            observations=self.integer(1, 5),
+            actions=self.integer(1, 6),
+            scalars=self.integer(4, 7),
+            vectors=self.integer(5, 7),
+            matrices=self.integer(0, 2),
+            indices=self.integer(2, 4),
+            stateful=self.choice((False, True)),
+        )
+
+    def program(self) -> Program:
+        """A random program with CADFs, of a random memory; in some, calls leave out arguments and results."""
+        seed = self.integer(0, 2**32)
+        program = random_program(self.memory(), seed)
+        return with_blanks(program, seed) if self.choice((False, True)) else program
+
+    def observations(self, memory: Memory, steps: int, lanes: int) -> NDArray[np.float64]:
+        """Observations of hostile numbers, in which lanes differ."""
+        return self.numbers(steps, lanes, memory.observations)
+
+    def _column(self, rows: int) -> list[float]:
+        special = self._random.sample(SPECIAL, min(rows, len(SPECIAL)))
+        column = [*special, *(self._any() for _ in range(rows - len(special)))]
+        self._random.shuffle(column)
+        return column
+
+    def _deal(self, cards: list[float]) -> float:
+        """Each in turn, in random order."""
+        deck = self._decks.get(id(cards)) or self._random.sample(cards, len(cards))
+        self._decks[id(cards)] = deck
+        return deck.pop()
+
+    def _any(self) -> float:
+        """Of any bits, or of moderate size."""
+        if self._random.random() < 0.5:
+            return self._random.gauss(0, 3)
+        (found,) = struct.unpack("<d", self._random.randbytes(8))
+        return float(found)
+
+
+SOAK = 50 if os.environ.get("ARZ_SOAK") else 1
+
+if SOAK == 1:
+
+    def examples(count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """A test of so many examples, each of which is made by its argument `draw`: seeded ones here.
+
+        Under `make soak` Hypothesis looks for fifty times as many that fail.
+        """
+
+        def decorate(test: Callable[..., None]) -> Callable[..., None]:
+            def over_examples(**given: Any) -> None:
+                for number in range(count):
+                    try:
+                        test(draw=Draw(test.__name__, number), **given)
+                    except BaseException as error:
+                        error.add_note(f"Example {number} of {count}.")
+                        raise
+
+            return _without_draw(over_examples, test)
+
+        return decorate
+
+else:
+    from hypothesis import given, settings
+    from hypothesis import strategies as st
+    from hypothesis.extra import numpy as hnp
+
+    class Searched(Draw):
+        """What Hypothesis looks for."""
+
+        def __init__(self, data: st.DataObject) -> None:
+            self._data = data
+
+        def integer(self, least: int, most: int) -> int:
+            return int(self._data.draw(st.integers(least, most)))
+
+        def real(self, least: float, most: float) -> float:
+            return float(self._data.draw(st.floats(least, most)))
+
+        def number(self) -> float:
+            return float(self._data.draw(_HOSTILE))
+
+        def finite(self) -> float:
+            return float(self._data.draw(st.sampled_from(FINITE) | st.floats(allow_nan=False, allow_infinity=False)))
+
+        def text(self, most: int) -> str:
+            return str(self._data.draw(st.text(max_size=most)))
+
+        def numbers(self, *shape: int) -> NDArray[np.float64]:
+            found = self._data.draw(hnp.arrays(np.float64, shape, elements=_HOSTILE, fill=st.nothing()))
+            return np.asarray(found, np.float64)
+
+    _HOSTILE = st.sampled_from(SPECIAL) | st.floats(width=64)
+
+    def examples(count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        def decorate(test: Callable[..., None]) -> Callable[..., None]:
+            def search(data: st.DataObject, **rest: Any) -> None:
+                test(draw=Searched(data), **rest)
+
+            search.__name__ = search.__qualname__ = test.__name__  # by which Hypothesis remembers what failed
+            search.__module__ = test.__module__
+            searching = settings(max_examples=count * SOAK, deadline=None, print_blob=True)(
+                given(data=st.data())(search)
+            )
+            return _without_draw(searching, test)
+
+        return decorate
+
+
+def _without_draw(made: Callable[..., None], test: Callable[..., None]) -> Callable[..., None]:
+    """A test that pytest calls with all the arguments of another but the examples."""
+    arguments = inspect.signature(test).parameters.values()
+    made.__name__, made.__doc__, made.__module__ = test.__name__, test.__doc__, test.__module__
+    made.__signature__ = inspect.Signature([each for each in arguments if each.name != "draw"])  # type: ignore[attr-defined]
+    return made
+
 
 CALLING = Variation(length=(0, 25), cadf_length=(0, 8), initial_constants=1.0, op_weights={"call": 25.0})
 """Random programs in which about every fourth line is a call."""
-
-
-@st.composite
-def programs(draw: st.DrawFn) -> Program:
-    """Random programs with CADFs, of random memories; in some, calls leave out arguments and results."""
-    seed = draw(st.integers(0, 2**32))
-    program = random_program(draw(memories), seed)
-    return with_blanks(program, seed) if draw(st.booleans()) else program
 
 
 def with_blanks(program: Program, seed: int) -> Program:
@@ -80,18 +224,12 @@ def random_batch(memory: Memory, count: int, seed: int = 0, variation: Variation
     return random_programs(memory, keys(seed, "test", range(count)), variation)
 
 
-def observations(memory: Memory, steps: int, lanes: int) -> st.SearchStrategy[NDArray[np.float64]]:
-    """Observations with hostile numbers, drawn one by one, so that lanes differ."""
-    shape = (steps, lanes, memory.observations)
-    return hnp.arrays(np.float64, shape, elements=numbers, fill=st.nothing())
-
-
 def tame_observations(memory: Memory, steps: int, lanes: int, seed: int = 0) -> NDArray[np.float64]:
     """Observations of moderate size with a few hostile numbers in between."""
-    random = np.random.default_rng(seed)
-    seen = random.normal(size=(steps, lanes, memory.observations))
-    hostile = random.random(seen.shape) < 0.02
-    seen[hostile] = random.choice(SPECIAL, size=int(hostile.sum()))
+    choose = np.random.default_rng(seed)
+    seen = choose.normal(size=(steps, lanes, memory.observations))
+    hostile = choose.random(seen.shape) < 0.02
+    seen[hostile] = choose.choice(SPECIAL, size=int(hostile.sum()))
     return seen
 
 

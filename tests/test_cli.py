@@ -9,7 +9,7 @@ import arz
 from arz.cli import main
 from arz.ops import OPS
 from arz.runs import config
-from tests.runs_support import ARZ, content, small_options
+from tests.runs_support import ARZ, arz_here, content, small_options
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -96,11 +96,7 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli") / "run"
-    done = subprocess.run(
-        [ARZ, "evolve", "cartpole-regularized", *small_options(), "--output", str(folder)],
-        capture_output=True,
-        text=True,
-    )
+    done = arz_here("evolve", "cartpole-regularized", *small_options(), "--output", str(folder))
     assert done.returncode == 0, done.stderr
     assert "def GetAction(obs, action):" in done.stdout
     assert "Mean return over 100 test episodes" in done.stdout
@@ -119,21 +115,9 @@ def test_evolve_leaves_a_run_with_its_figures(run: Path) -> None:
 
 
 def test_evolve_for_scripts_prints_json_and_nothing_else(tmp_path: Path) -> None:
-    command = [
-        ARZ,
-        "evolve",
-        "cartpole-regularized",
-        *small_options("1000"),
-        "--output",
-        str(tmp_path / "run"),
-        "--json",
-        "--seed",
-        "7",
-    ]
-    done = subprocess.run(
-        [*command, "--quiet", "--no-stateful", "--change", "sudden"], capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
+    where = ["--output", str(tmp_path / "run"), "--seed", "7", "--no-stateful", "--change", "sudden"]
+    done = arz_here("evolve", "cartpole-regularized", *small_options("1000"), *where, "--json", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert (found["seed"], found["evaluations"], found["ended"], found["task"]) == (7, 1000, "budget", "all, sudden")
     assert len(found["tests"]) == 10

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,14 +26,15 @@ from arz.export.c import memory_bytes, stack_bytes, to_c
 from arz.export.parts import MOST_STEPS, TAKEN_AS_IT_IS, Exported
 from arz.export.python import to_python
 from arz.network import Architecture
-from arz.ops import OPS
+from arz.ops import OP, OPS
 from arz.program import Instruction, last_written
-from tests.support import SPECIAL, blank_batch, long_programs, random_batch, same_bits, tame_observations
+from tests.support import SPECIAL, Draw, blank_batch, long_programs, random_batch, same_bits, tame_observations
+from tests.test_interpreter import FILLING, SMALL, WITH_OUTPUT, any_line
 
 ROOT = Path(__file__).parent.parent
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 STRICT = ("-std=c99", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-pedantic")
-SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 MEMORIES = [
     Memory(4, 1, scalars=6, vectors=5, matrices=0, indices=3),
     Memory(3, 5, scalars=7, vectors=6, matrices=2, indices=4),
@@ -63,15 +65,32 @@ int main(void) {
 """
 
 
-def random_cases(count: int) -> list[tuple[Program, NDArray[np.float64]]]:
-    """Random programs with CADFs, and observations with hostile numbers."""
-    found = []
-    batches = [(memory, blank_batch(memory, count, number)) for number, memory in enumerate(MEMORIES)]
-    batches.append((MEMORIES[1], random_batch(MEMORIES[1], count, 9, MATRICES)))
-    for number, (memory, batch) in enumerate(batches):
-        seen = tame_observations(memory, steps=24, lanes=count, seed=number)
-        found += [(program, seen[:, lane]) for lane, program in enumerate(batch.unpack())]
-    return found
+KINDS = len(MEMORIES) + 1
+
+
+@cache
+def random_cases(kind: int) -> list[tuple[Program, NDArray[np.float64]]]:
+    """Random programs with CADFs, of one of the memories or many matrices, and observations with hostile numbers."""
+    count, matrices = 50, kind == len(MEMORIES)
+    memory = MEMORIES[1 if matrices else kind]
+    batch = random_batch(memory, count, 9, MATRICES) if matrices else blank_batch(memory, count, kind)
+    seen = tame_observations(memory, steps=24, lanes=count, seed=kind)
+    return [(program, seen[:, lane]) for lane, program in enumerate(batch.unpack())]
+
+
+def all_cases() -> list[tuple[Program, NDArray[np.float64]]]:
+    return [case for kind in range(KINDS) for case in random_cases(kind)]
+
+
+@cache
+def random_headers(kind: int) -> list[str]:
+    """The cases in C, with vectors that are the reference's."""
+    made = []
+    for number, (program, seen) in enumerate(random_cases(kind)):
+        expected = machine.execute(program, seen[:, None], keys=[12345])[:, 0]
+        assert same_bits(Exported.of(program, "x", seen).actions, expected)
+        made.append(to_c(program, name=f"p{number}", observations=seen))
+    return made
 
 
 def module(text: str) -> ModuleType:
@@ -97,32 +116,67 @@ def run_c(folder: Path, program: Program, observations: NDArray[np.float64], key
     return actions, int(done.stderr)
 
 
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
-
-
-@needs_compiler
-@pytest.mark.parametrize("flags", [SANITIZED, ("-O3",)], ids=["sanitized", "optimised"])
-def test_random_programs_in_c_are_the_interpreter_bit_for_bit(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    cases = random_cases(50)
-    calls = []
-    for number, (program, seen) in enumerate(cases):
-        expected = machine.execute(program, seen[:, None], keys=[12345])[:, 0]
-        text = to_c(program, name=f"p{number}", observations=seen)
-        assert same_bits(Exported.of(program, "x", seen).actions, expected)  # the vectors are the reference's
-        (tmp_path / f"p{number}.h").write_text(text)
-        calls.append(f'  if (p{number}_self_check()) {{ printf("p{number}\\n"); wrong = 1; }}\n')
-    source = "#include <stdio.h>\n" + "".join(
-        f'#define P{n}_SELF_CHECK\n#include "p{n}.h"\n' for n in range(len(cases))
-    )
-    made = compiled(
-        tmp_path, f"{source}int main(void) {{\n  int wrong = 0;\n{''.join(calls)}  return wrong;\n}}\n", *flags
-    )
+def check_in_c(folder: Path, headers: list[str], flags: tuple[str, ...]) -> None:
+    """Exports called p0, p1, ... must give the actions of their vectors."""
+    calls, source = "", "#include <stdio.h>\n"
+    for n, text in enumerate(headers):
+        (folder / f"p{n}.h").write_text(text)
+        source += f'#define P{n}_SELF_CHECK\n#include "p{n}.h"\n'
+        calls += f'  if (p{n}_self_check()) {{ printf("p{n}\\n"); wrong = 1; }}\n'
+    made = compiled(folder, f"{source}int main(void) {{\n  int wrong = 0;\n{calls}  return wrong;\n}}\n", *flags)
     done = subprocess.run([made], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_random_programs_in_python_are_the_interpreter_bit_for_bit() -> None:
-    for program, seen in random_cases(50):
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", range(KINDS))
+@pytest.mark.parametrize("flags", [SANITIZED, ("-O3",)], ids=["sanitized", "optimised"])
+def test_random_programs_in_c_are_the_interpreter_bit_for_bit(
+    tmp_path: Path, flags: tuple[str, ...], kind: int
+) -> None:
+    check_in_c(tmp_path, random_headers(kind), flags)
+
+
+def exposed(kind: str, register: int, n: int) -> Instruction:
+    """The line that makes a register, or an element of it, the action."""
+    if kind == "s":
+        return Instruction(OP["scalar_scale"], (3, register), (1.0,))
+    if kind == "i":
+        return Instruction(OP["vector_element"], (3, 2, register))
+    place = (n,) if kind == "v" else (n, 1 - n)
+    return Instruction(OP["vector_element" if kind == "v" else "matrix_element"], (3, register, *place))
+
+
+PER_EXPORTED_OP = 4
+
+
+def op_headers() -> list[str]:
+    """Every op on hostile numbers, in C, with vectors that are the reference's; what exports in Python do is compared."""
+    made: list[str] = []
+    for op in WITH_OUTPUT:
+        for number in range(PER_EXPORTED_OP):
+            draw = Draw(f"export {op.name}", number)
+            line = any_line(op, draw)
+            lines = [*FILLING.lines(), line, exposed(op.outputs[0], line.args[0], number % 2)]
+            program, seen = Program.build(SMALL, lines), draw.observations(SMALL, 24, 1)[:, 0]
+            expected = machine.execute(program, seen[:, None], keys=[12345])[:, 0]
+            assert same_bits(Exported.of(program, "x", seen).actions, expected), op.name
+            assert module(to_python(program, observations=seen)).self_check(), op.name
+            made.append(to_c(program, name=f"p{len(made)}", observations=seen))
+    return made
+
+
+@needs_compiler
+def test_every_op_in_c_and_python_is_the_reference_on_hostile_numbers(tmp_path: Path) -> None:
+    check_in_c(tmp_path, op_headers(), ("-O1",))
+
+
+@pytest.mark.parametrize("kind", range(KINDS))
+def test_random_programs_in_python_are_the_interpreter_bit_for_bit(kind: int) -> None:
+    for program, seen in random_cases(kind):
         made = module(to_python(program, observations=seen))
         assert made.self_check()
         policy = made.Policy()
@@ -134,16 +188,11 @@ def test_random_programs_in_python_are_the_interpreter_bit_for_bit() -> None:
 
 def test_the_random_programs_use_every_op() -> None:
     """Guards the tests above."""
-    used = {
-        line.op.name
-        for program, seen in random_cases(50)
-        for lines in Exported.of(program, "x", seen).code
-        for line in lines
-    }
+    exported = [Exported.of(program, "x", seen) for program, seen in all_cases()]
+    used = {line.op.name for each in exported for lines in each.code for line in lines}
     assert {op.name for op in OPS if op.outputs} - used == set()
-    shifted = [stack_bytes(Exported.of(program, "x", seen)) for program, seen in random_cases(50)]
-    assert sum(size > 0 for size in shifted) > 10
-    assert any(Exported.of(program, "x", seen).draws for program, seen in random_cases(50))
+    assert sum(stack_bytes(each) > 0 for each in exported) > 10
+    assert any(each.draws for each in exported)
 
 
 @needs_compiler

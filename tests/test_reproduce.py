@@ -4,11 +4,13 @@ import inspect
 import json
 import math
 import shlex
+import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from arz.reproduce.summary import summary
 from arz.reproduce.verdict import CONFIRMED, NOT_CONFIRMED, NOT_TESTABLE, PARTLY
 from arz.reproduce.work import StoppedError, Work, fingerprint
 from arz.runs.run import Run
+from arz.runs.sweep import make_run
 from arz.tasks.quadruped import LEGS
 
 ROOT = Path(__file__).parent.parent
@@ -74,30 +77,68 @@ def test_the_command_of_a_run_makes_that_run(name: str, monkeypatch: pytest.Monk
 # ---- the smallest scale ----
 
 
-def test_every_item_works_at_the_smallest_scale(tmp_path: Path) -> None:
-    assert main(["reproduce", "all", "--output", str(tmp_path), "--quiet"]) == 0
-    for name in item_names():
-        place = tmp_path / "smoke" / name
-        assert {path.name for path in place.iterdir()} == {ABOUT, DATA, FIGURE, PAGE}
-        assert (place / FIGURE).read_bytes().startswith(b"\x89PNG")
-        kept = Kept(find_item(name), "smoke", place)
-        page = (place / PAGE).read_text()
-        for claim in kept.item.claims:
-            assert claim.text in page
-            is_judged = kept.findings[claim.name].verdict != NOT_TESTABLE
-            assert is_judged == (claim.check in WITHOUT_RUNS)
-        assert len(kept.about["runs"]) == len(kept.item.runs("smoke"))
-        for run in kept.about["runs"]:
-            if run["champion"]:
-                load_policy(tmp_path / "smoke" / run["champion"])
-        for claim in kept.item.claims:  # what it would say at a larger scale
-            assert KINDS[kept.item.kind].rules[claim.check](kept.rows, **claim.options).why
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for items, which share runs."""
+    return tmp_path_factory.mktemp("items")
+
+
+@pytest.mark.parametrize("name", item_names())
+def test_every_item_works_at_the_smallest_scale(name: str, items: Path) -> None:
+    assert main(["reproduce", name, "--output", str(items), "--quiet"]) == 0
+    place = items / "smoke" / name
+    assert {path.name for path in place.iterdir()} == {ABOUT, DATA, FIGURE, PAGE}
+    assert (place / FIGURE).read_bytes().startswith(b"\x89PNG")
+    kept = Kept(find_item(name), "smoke", place)
+    page = (place / PAGE).read_text()
+    for claim in kept.item.claims:
+        assert claim.text in page
+        is_judged = kept.findings[claim.name].verdict != NOT_TESTABLE
+        assert is_judged == (claim.check in WITHOUT_RUNS)
+    assert len(kept.about["runs"]) == len(kept.item.runs("smoke"))
+    for run in kept.about["runs"]:
+        if run["champion"]:
+            load_policy(items / "smoke" / run["champion"])
+    for claim in kept.item.claims:  # what it would say at a larger scale
+        assert KINDS[kept.item.kind].rules[claim.check](kept.rows, **claim.options).why
+
+
+def test_all_are_all_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def make(item: Any, folder: Path, *_: Any) -> Any:
+        assert folder == tmp_path
+        return SimpleNamespace(item=item, scale="smoke", place=folder, findings={})
+
+    monkeypatch.setattr("arz.commands.reproduce._make", make)
+    assert main(["reproduce", "all", "--output", str(tmp_path), "--json"]) == 0
+    assert [each["item"] for each in json.loads(capsys.readouterr().out)] == item_names()
+
+
+def test_items_share_their_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+
+    def noted(config: Any, seed: int, folder: Path, *rest: Any, **more: Any) -> Any:
+        made.append(folder)
+        return make_run(config, seed, folder, *rest, **more)
+
+    monkeypatch.setattr("arz.reproduce.work.make_run", noted)
+    one, other = (find_item(name) for name in ("quadruped-actions", "quadruped-states"))
+    for item in (one, other):
+        Work(item, "smoke", tmp_path).make()
+    runs = {(experiment.name, seed) for item in (one, other) for experiment, seed in item.runs("smoke")}
+    assert len(made) == len(set(made)) == len(runs) < len(one.runs("smoke")) + len(other.runs("smoke"))
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reproduced")
+    assert main(["reproduce", "linear-analysis", "--output", str(folder), "--quiet"]) == 0
+    return folder
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
+def made(once: Path, tmp_path: Path) -> Path:
     """An item with few runs."""
-    assert main(["reproduce", "linear-analysis", "--output", str(tmp_path), "--quiet"]) == 0
+    shutil.copytree(once / "smoke", tmp_path / "smoke")
     return tmp_path / "smoke" / "linear-analysis"
 
 

@@ -16,6 +16,7 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from arz.runs.store import TABLES, Store
 from arz.search.base import NO_PARENT, Births
 from arz.streams import keys
 from arz.vary import OPERATORS, Variation, mutate, random_programs
-from tests.runs_support import ARZ, GROWING, SMALL, content, small, small_options
+from tests.runs_support import ARZ, GROWING, SMALL, arz_here, content, small, small_options, wait_until_busy
 
 
 @pytest.fixture(scope="module")
@@ -122,10 +123,20 @@ def test_budgets_end_a_run_at_the_same_point(budget: str) -> None:
     assert amount <= one.facts["counters"][kind] < 1.3 * amount
 
 
-def test_a_time_budget_ends_in_time() -> None:
-    began = time.monotonic()
-    arz.evolve(small("1s"))
-    assert 0.9 < time.monotonic() - began < 5
+def test_a_time_budget_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = 0.0
+
+    def monotonic() -> float:
+        """Time passes by being looked at."""
+        nonlocal passed
+        passed += 0.01
+        return passed
+
+    monkeypatch.setattr("arz.runs.session.time", SimpleNamespace(monotonic=monotonic))
+    run = arz.evolve(small("1s"))
+    assert run.facts["status"] == "budget"
+    assert 0.9 < passed < 1.2
+    assert run.counters.evaluations > 400
 
 
 def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,15 +154,15 @@ SEARCHES: dict[str, dict[str, Any]] = {"cartpole-regularized": SMALL, "cartpole"
 
 
 def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2, preset: str = "cartpole-regularized") -> None:
-    """Evolves without end in another process, which is killed again and again."""
+    """Evolves without end in another process, which is killed again and again, each time after so much computing."""
     for delay in delays:
         start = ["evolve", preset, *small_options("1G", SEARCHES[preset])]
         start = ["resume", str(folder)] if folder.exists() else start
         start += [] if folder.exists() else ["--output", str(folder)]
         extra = ["--quiet", "--no-test", "--save-every", "0.05", "--threads", str(threads)]
-        process = subprocess.Popen([ARZ, *start, *extra], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.communicate(timeout=delay)
+        process = subprocess.Popen([ARZ, *start, *extra], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        wait_until_busy(process, delay)
+        assert process.poll() is None
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
 
@@ -159,9 +170,9 @@ def evolve_and_kill(folder: Path, delays: list[float], threads: int = 2, preset:
 def check_kills(tmp_path: Path, count: int, seed: int, preset: str) -> None:
     draw = random.Random(seed)
     evolve_and_kill(tmp_path / "killed", [draw.uniform(0.4, 1.6) for _ in range(count)], preset=preset)
-    done, delay = 0, 2.5
-    while not done:  # on a busy machine it takes its time
-        assert delay < 60
+    done, delay = 0, 1.5
+    while not done:
+        assert delay < 30
         evolve_and_kill(tmp_path / "killed", [delay], preset=preset)
         delay *= 2
         if is_run(tmp_path / "killed"):
@@ -202,13 +213,15 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path, number: int) -> None
         str(folder),
         "--save-every",
         "1000",
+        "--threads",
+        "1",
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (folder / "run.sqlite").exists():
-        time.sleep(0.05)
-    time.sleep(1.5)
+        time.sleep(0.01)
+    wait_until_busy(process, 0.5)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == f"Stopped and saved. Go on with: arz resume {folder}"
     assert "Traceback" not in err
@@ -227,7 +240,7 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
         sentence = f"arz: {folder} is being evolved by another process; wait for it to end, or stop it\n"
         assert again.stderr == sentence
         run.evolve()
-    assert subprocess.run([ARZ, "resume", str(folder), "--quiet"], capture_output=True).returncode == 0
+    assert arz_here("resume", folder, "--quiet").returncode == 0
 
 
 def test_an_existing_folder_is_never_overwritten(finished: Path) -> None:
@@ -317,13 +330,13 @@ def test_commands_refuse_garbage_with_one_sentence(finished: Path, tmp_path: Pat
     folder = tmp_path / "garbage"
     folder.mkdir()
     (folder / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
-    run = subprocess.run([ARZ, command, str(folder)], capture_output=True, text=True)
+    run = arz_here(command, folder)
     assert run.returncode == 2
     assert run.stderr.startswith(f"arz: {folder} ")
     assert run.stderr.count("\n") == 1
     whole = (finished / "run.sqlite").read_bytes()
     (folder / "run.sqlite").write_bytes(whole[: len(whole) // 2 // 4096 * 4096])
-    run = subprocess.run([ARZ, command, str(folder)], capture_output=True, text=True)
+    run = arz_here(command, folder)
     assert run.returncode == 2
     assert run.stderr.count("\n") == 1
 
@@ -426,12 +439,15 @@ def test_no_fact_can_crash_a_command(finished: Path, tmp_path: Path, capsys: pyt
     folder = tmp_path / "damaged"
     shutil.copytree(finished, folder)
     connection = sqlite3.connect(folder / "run.sqlite", isolation_level=None)
+    connection.execute("PRAGMA synchronous = OFF")
     facts = dict(connection.execute("SELECT name, value FROM facts"))
     for name, value in facts.items():
         for bad in BAD:
             connection.execute("UPDATE facts SET value = ? WHERE name = ?", (bad, name))
             check_commands(folder, f"{name} = {bad[:20]}", capsys)
+            connection.execute("BEGIN")
             connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+            connection.execute("COMMIT")
         assert value == facts[name]
     counters = json.loads(facts["counters"])
     for name in counters:
@@ -442,20 +458,21 @@ def test_no_fact_can_crash_a_command(finished: Path, tmp_path: Path, capsys: pyt
     connection.close()
 
 
+@pytest.mark.parametrize("table", TABLES)
 def test_no_value_in_a_table_can_crash_a_command(
-    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    table: str, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for table, columns in TABLES.items():
-        for column in columns:
-            for number, bad in enumerate(("x", b"\xff\x00", -(2**62), 1e308, float("inf"))):
-                folder = tmp_path / f"{table}-{column}-{number}"
-                shutil.copytree(finished, folder)
-                connection = sqlite3.connect(folder / "run.sqlite", isolation_level=None)
-                with contextlib.suppress(sqlite3.IntegrityError):  # the file itself refuses
-                    connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (bad,))
-                connection.close()
-                check_commands(folder, f"{table}.{column} = {bad!r}", capsys)
-                shutil.rmtree(folder)
+    for column in TABLES[table]:
+        for number, bad in enumerate(("x", b"\xff\x00", -(2**62), 1e308, float("inf"))):
+            folder = tmp_path / f"{table}-{column}-{number}"
+            shutil.copytree(finished, folder)
+            connection = sqlite3.connect(folder / "run.sqlite", isolation_level=None)
+            connection.execute("PRAGMA synchronous = OFF")
+            with contextlib.suppress(sqlite3.IntegrityError):  # the file itself refuses
+                connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (bad,))
+            connection.close()
+            check_commands(folder, f"{table}.{column} = {bad!r}", capsys)
+            shutil.rmtree(folder)
 
 
 def test_one_damaged_run_does_not_hide_the_others(
@@ -498,10 +515,8 @@ def test_a_run_can_be_read_while_it_runs(tmp_path: Path) -> None:
         seen = []
 
         def look(_: arz.Progress) -> None:
-            began = time.monotonic()
-            with Run.open(folder) as reader:
+            with Run.open(folder) as reader:  # an error if it had to wait for this process to be done
                 seen.append((reader.facts["status"], len(reader.champions)))
-            assert time.monotonic() - began < 5
 
         run.evolve(on_progress=look, checkpoint_seconds=0.0)
     assert {status for status, _ in seen} == {"running"}

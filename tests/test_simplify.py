@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from arz import Guarantee, Memory, Program, Variation, effective, elementary, execute_batch, machine, readable, simplify
 from arz.program import Batch, Instruction
 from arz.simplify import live_lines, rounded
 from arz.text import ARGUMENTS
 from tests.support import (
+    Draw,
     blank_batch,
     examples,
     long_programs,
-    observations,
-    programs,
     random_batch,
     same_bits,
     tame_observations,
@@ -40,9 +37,9 @@ def lines(text: Program) -> list[str]:
 
 
 @examples(150)
-@given(subject=programs(), draw=st.data())
-def test_both_forms_keep_every_action_on_hostile_numbers(subject: Program, draw: st.DataObject) -> None:
-    seen = draw.draw(observations(subject.memory, steps=5, lanes=2))
+def test_both_forms_keep_every_action_on_hostile_numbers(draw: Draw) -> None:
+    subject = draw.program()
+    seen = draw.observations(subject.memory, steps=5, lanes=2)
     expected = machine.execute(subject, seen)
     assert same_bits(machine.execute(effective(subject).program, seen), expected)
     assert same_bits(machine.execute(readable(subject).program, seen), expected)
@@ -86,8 +83,8 @@ def test_folding_keeps_every_action_where_much_is_constant(seed: int) -> None:
 
 
 @examples(100)
-@given(subject=programs())
-def test_simplifying_twice_changes_nothing_more(subject: Program) -> None:
+def test_simplifying_twice_changes_nothing_more(draw: Draw) -> None:
+    subject = draw.program()
     once = effective(subject).program
     assert effective(once).program == once
     assert all(all(flags) for flags in live_lines(once))
@@ -313,8 +310,8 @@ def test_rounding_changes_constants_and_start_values_alone() -> None:
 
 
 @examples(100)
-@given(subject=programs(), digits=st.integers(1, 16))
-def test_rounded_numbers_are_short_and_near(subject: Program, digits: int) -> None:
+def test_rounded_numbers_are_short_and_near(draw: Draw) -> None:
+    subject, digits = draw.program(), draw.integer(1, 16)
     found = rounded(subject, digits)
     assert rounded(found, digits) == found
     assert np.allclose(found.image, subject.image, rtol=0.51 * 10.0 ** (1 - digits), atol=0)

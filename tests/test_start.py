@@ -212,7 +212,7 @@ def test_cartpole_programs_can_be_tuned_too(tmp_path: Path) -> None:
 
 def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--population", "10", "--episodes", "4", "--select-every", "10", "--selection-episodes", "4"]
-    options += ["--steps", "100", "--budget", "20", "--no-test", "--json", "--quiet"]
+    options += ["--steps", "100", "--budget", "20", "--tuned", "s0,s1,v2", "--no-test", "--json", "--quiet"]
     for number, start in enumerate((str(TROT), str(tuned))):
         folder = str(tmp_path / f"run{number}")
         assert main(["evolve", "quadruped-tune", "--start", start, "--output", folder, *options]) == 0
@@ -308,7 +308,7 @@ def test_a_damaged_start_is_one_sentence(tuned: Path, tmp_path: Path, start: Any
 
 
 def test_restarts_begin_with_the_start_again() -> None:
-    config = small("200", restart_after=20, restart_improvement=1e9, islands=2)
+    config = small("200", restart_after=20, restart_improvement=1e9, islands=2, tuned=("s0", "s1", "v2"))
     with arz.evolve(config, start=arz.Program.load(TROT), threads=1) as run:
         assert run.counters.restarts > 1
         firsts = [row["fitness"] for row in run.individuals if row["parent"] is None]

@@ -1,6 +1,5 @@
 """Programs as text: what is printed can be read back, and what cannot be read gets a helpful error."""
 
-import random
 import time
 import tracemalloc
 from pathlib import Path
@@ -8,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from arz import Memory, ParseError, Program
 from arz.parser import parse
 from arz.tokens import MAX_CHARACTERS, MAX_LINES, MOST_TOKENS, Token
-from tests.support import examples, programs, random_program
+from tests.support import Draw, examples, random_program
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.arz"))
 GOOD = str(random_program(Memory(observations=3, actions=1, scalars=6, vectors=5, matrices=2, indices=3), 5))
@@ -23,8 +20,8 @@ CADF = "def f0(s0, s1, s2, s3, v0, v1, i0, i1):\n"
 
 
 @examples(200)
-@given(program=programs())
-def test_parse_of_text_is_the_program(program: Program) -> None:
+def test_parse_of_text_is_the_program(draw: Draw) -> None:
+    program = draw.program()
     assert parse(str(program)) == program
 
 
@@ -150,14 +147,12 @@ def test_the_caret_stands_under_the_place() -> None:
 
 
 @examples(300)
-@given(seed=st.integers(0, 2**32), noise=st.text(max_size=8))
-def test_a_broken_text_is_a_program_or_one_error(seed: int, noise: str) -> None:
-    choose = random.Random(seed)
-    text = GOOD
-    for _ in range(choose.randint(1, 3)):
-        at = choose.randrange(len(text))
-        change = choose.choice(["cut", "insert", "swap", "double"])
-        until = at + choose.randint(1, 12)
+def test_a_broken_text_is_a_program_or_one_error(draw: Draw) -> None:
+    text, noise = GOOD, draw.text(8)
+    for _ in range(draw.integer(1, 3)):
+        at = draw.integer(0, len(text) - 1)
+        change = draw.choice(["cut", "insert", "swap", "double"])
+        until = at + draw.integer(1, 12)
         text = {
             "cut": text[:at] + text[until:],
             "insert": text[:at] + noise + text[at:],
@@ -189,12 +184,12 @@ def test_a_broken_text_is_a_program_or_one_error(seed: int, noise: str) -> None:
     ids=range(12),
 )
 def test_hostile_texts_neither_hang_nor_crash(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         parse(text)
     except ParseError as error:
         assert len(str(error)) < 1000  # noqa: PT017
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_an_error_shows_nothing_that_a_terminal_would_obey() -> None:
