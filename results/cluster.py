@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arz
-from arz.cluster import crew
+from arz.cluster import worker_pool
 from arz.cluster.scheduling import simulate
 from arz.network import NetworkBatch
 from arz.plotting import style
@@ -107,7 +107,7 @@ def share_costs() -> dict[str, float]:
     task = arz.Quadruped(steps=1, break_step=0)
     many = arz.random_programs(Memory(task.observations, task.actions), keys(1, "share", np.arange(SHARE * SHARES)))
     few, episodes, took = many.take(np.arange(SHARE)), arz.fresh_episodes(8), []
-    with arz.RayWorkers() as workers, patch.object(crew, "share_size", lambda left, *_: min(left, SHARE)):
+    with arz.RayWorkers() as workers, patch.object(worker_pool, "share_size", lambda left, *_: min(left, SHARE)):
         for _ in range(SHARES):
             began = time.perf_counter()
             arz.evaluate(few, task, episodes, workers=workers)

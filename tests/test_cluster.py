@@ -19,9 +19,8 @@ import numpy as np
 import pytest
 
 import arz
-from arz.cluster import crew as crews
-from arz.cluster import packing
-from arz.cluster.crew import Crew, LostError, WorkerError
+from arz.cluster import packing, requests, worker_pool
+from arz.cluster.handles import LostError, WorkerError
 from arz.cluster.scheduling import (
     DEPTH,
     FIRST_ROUNDS,
@@ -37,6 +36,7 @@ from arz.cluster.scheduling import (
     tail,
 )
 from arz.cluster.worker import Worker, difference, identity
+from arz.cluster.worker_pool import WorkerPool
 from arz.evaluate import evaluate, fresh_episodes
 from arz.native import core
 from arz.network import Architecture, NetworkBatch
@@ -62,7 +62,7 @@ Behaviour = Callable[[int, int], str]
 
 
 class Clock:
-    """Time for a crew: it passes while the crew waits and nobody works, however slow the machine is.
+    """Time for a pool: it passes while the pool waits and nobody works, however slow the machine is.
 
     So who hangs is given up after its time, and who is slow never.
     """
@@ -86,7 +86,7 @@ class Clock:
 
 
 class ClockedQueue:
-    """A queue of events for which a crew waits by a clock."""
+    """A queue of events for which a pool waits by a clock."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._events = clock, queue.SimpleQueue[Callable[[], None]]()
@@ -104,7 +104,7 @@ class ClockedQueue:
 CLOCK = Clock()
 
 
-class FakeHand:
+class FakeHandle:
     """A worker in a thread of its own."""
 
     def __init__(self, cluster: FakeCluster, number: int) -> None:
@@ -161,7 +161,7 @@ class FakeCluster:
     def __init__(self, places: int = 2, behave: Behaviour = lambda number, share: "work", delay: float = 0.0) -> None:
         self.room, self.behave, self.delay = places, behave, delay
         self.lots = random.Random(1)
-        self.hands: list[FakeHand] = []
+        self.handles: list[FakeHandle] = []
         self.is_closed = False
 
     def say(self, number: int) -> dict[str, str]:
@@ -170,28 +170,29 @@ class FakeCluster:
     def places(self) -> int:
         return self.room
 
-    def hire(self) -> FakeHand:
-        self.hands.append(FakeHand(self, len(self.hands)))
-        return self.hands[-1]
+    def start(self) -> FakeHandle:
+        self.handles.append(FakeHandle(self, len(self.handles)))
+        return self.handles[-1]
 
     def close(self) -> None:
-        assert all(hand.is_dismissed.is_set() for hand in self.hands)
+        assert all(handle.is_dismissed.is_set() for handle in self.handles)
         self.is_closed = True
 
 
 @pytest.fixture(autouse=True)
 def clocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crews, "TICK", 0.01)
-    monkeypatch.setattr(crews, "SILENT_TICKS", 10**9)
+    monkeypatch.setattr(requests, "TICK", 0.01)
+    monkeypatch.setattr(worker_pool, "TICK", 0.01)
+    monkeypatch.setattr(worker_pool, "SILENT_TICKS", 10**9)
     monkeypatch.setitem(globals(), "CLOCK", clock := Clock())
-    monkeypatch.setattr(crews, "time", clock)
-    monkeypatch.setattr(crews, "queue", clock)
+    monkeypatch.setattr(worker_pool, "time", clock)
+    monkeypatch.setattr(worker_pool, "queue", clock)
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A share may meet each of the workers that die or hang (`lossy`), whichever threads are first."""
-    monkeypatch.setattr(crews, "ATTEMPTS", 1 + LOSSY)
+    monkeypatch.setattr(worker_pool, "ATTEMPTS", 1 + LOSSY)
 
 
 def assorted(task: Task, count: int = 90) -> Batch:
@@ -210,10 +211,10 @@ def same(one: Evaluation, other: Evaluation) -> bool:
     return all(same_bits(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def check(crew: Crew, task: Task = CARTPOLE, count: int = 90, **options: Any) -> None:
+def check(pool: WorkerPool, task: Task = CARTPOLE, count: int = 90, **options: Any) -> None:
     policies = assorted(task, count)
     alone = evaluate(policies, task, EPISODES, threads=1, **options)
-    assert same(evaluate(policies, task, EPISODES, workers=crew, **options), alone)
+    assert same(evaluate(policies, task, EPISODES, workers=pool, **options), alone)
 
 
 # ---- what travels ----
@@ -272,28 +273,28 @@ def test_networks_travel() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_workers_find_what_one_thread_finds(workers: int) -> None:
-    with Crew(FakeCluster(workers, delay=0.01)) as crew:
-        check(crew)
-        check(crew, QUADRUPED)
-        check(crew, QUADRUPED, stops_idle=True)
-        check(crew, CARTPOLE, 1)
+    with WorkerPool(FakeCluster(workers, delay=0.01)) as pool:
+        check(pool)
+        check(pool, QUADRUPED)
+        check(pool, QUADRUPED, stops_idle=True)
+        check(pool, CARTPOLE, 1)
 
 
 @pytest.mark.parametrize("task", [CARTPOLE, QUADRUPED], ids=["cartpole", "quadruped"])
 def test_networks_see_the_same(task: Task) -> None:
     alone = evaluate(networks(task), task, EPISODES, threads=1)
-    with Crew(FakeCluster(3)) as crew:
-        assert same(evaluate(networks(task), task, EPISODES, workers=crew), alone)
+    with WorkerPool(FakeCluster(3)) as pool:
+        assert same(evaluate(networks(task), task, EPISODES, workers=pool), alone)
 
 
 def test_no_policies_are_no_work() -> None:
-    with Crew(FakeCluster()) as crew:
-        check(crew, CARTPOLE, 0)
+    with WorkerPool(FakeCluster()) as pool:
+        check(pool, CARTPOLE, 0)
 
 
 def test_several_can_ask_at_once() -> None:
-    with Crew(FakeCluster(3, delay=0.01)) as crew, ThreadPoolExecutor(6) as pool:
-        for done in [pool.submit(check, crew, task) for task in (CARTPOLE, QUADRUPED) * 3]:
+    with WorkerPool(FakeCluster(3, delay=0.01)) as pool, ThreadPoolExecutor(6) as threads:
+        for done in [threads.submit(check, pool, task) for task in (CARTPOLE, QUADRUPED) * 3]:
             done.result()
 
 
@@ -306,10 +307,10 @@ def lossy(number: int, share: int) -> str:
 def test_nothing_is_lost_with_workers() -> None:
     notes: list[str] = []
     cluster = FakeCluster(3, lossy, delay=0.01)
-    with Crew(cluster, time_limit=0.05, on_note=notes.append) as crew:
-        check(crew)
-        check(crew, QUADRUPED)
-    assert len(cluster.hands) > 3
+    with WorkerPool(cluster, time_limit=0.05, on_note=notes.append) as pool:
+        check(pool)
+        check(pool, QUADRUPED)
+    assert len(cluster.handles) > 3
     assert any("is lost (it died)" in note for note in notes)
     assert any("silent for" in note for note in notes)
     assert cluster.is_closed
@@ -326,15 +327,15 @@ def test_a_run_with_such_workers_is_the_run_of_one_thread(kind: str, tmp_path: P
     }[kind]
     arz.evolve(config, folder=tmp_path / "local", threads=1).close()
     with (
-        Crew(FakeCluster(3, lossy), time_limit=0.2) as crew,
-        arz.evolve(config, folder=tmp_path / "crew", threads=1, workers=crew) as run,
+        WorkerPool(FakeCluster(3, lossy), time_limit=0.2) as pool,
+        arz.evolve(config, folder=tmp_path / "pool", threads=1, workers=pool) as run,
     ):
-        tests = run.test(episodes=5, workers=crew)
+        tests = run.test(episodes=5, workers=pool)
     with arz.Run.open(tmp_path / "local") as run:
         for one, other in zip(tests, run.test(episodes=5), strict=True):
             assert (one.change, one.task) == (other.change, other.task)
             assert same_bits(one.returns, other.returns)
-    assert content(tmp_path / "local") == content(tmp_path / "crew")
+    assert content(tmp_path / "local") == content(tmp_path / "pool")
 
 
 # ---- workers come and go ----
@@ -349,35 +350,35 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def test_workers_may_join_and_leave() -> None:
     cluster = FakeCluster(1)
-    with Crew(cluster) as crew:
-        check(crew)
+    with WorkerPool(cluster) as pool:
+        check(pool)
         cluster.room = 4
-        wait_for(lambda: crew.count == 4)
-        assert crew.describe() == "4 workers; more are taken as they come"
-        check(crew)
+        wait_for(lambda: pool.count == 4)
+        assert pool.describe() == "4 workers; more are taken as they come"
+        check(pool)
         cluster.behave = lambda number, share: "die" if number < 3 else "work"
         cluster.room = 1
-        check(crew)
-        check(crew)
-        wait_for(lambda: len(cluster.hands) == 4 and crew.count <= 2)
+        check(pool)
+        check(pool)
+        wait_for(lambda: len(cluster.handles) == 4 and pool.count <= 2)
 
 
-def test_no_more_workers_are_hired_than_were_asked_for() -> None:
+def test_no_more_workers_are_started_than_were_asked_for() -> None:
     cluster = FakeCluster(8)
-    with Crew(cluster, most=3) as crew:
-        wait_for(lambda: crew.count == 3)
-        assert crew.describe() == "3 workers"
+    with WorkerPool(cluster, most=3) as pool:
+        wait_for(lambda: pool.count == 3)
+        assert pool.describe() == "3 workers"
         cluster.behave = lambda number, share: "die" if number < 2 else "work"
-        check(crew)
-        wait_for(lambda: crew.count == 3)
-        assert len(cluster.hands) == 5
+        check(pool)
+        wait_for(lambda: pool.count == 3)
+        assert len(cluster.handles) == 5
     with pytest.raises(ValueError, match="1 or more"):
-        Crew(cluster, most=0)
+        WorkerPool(cluster, most=0)
 
 
 def test_a_cluster_without_a_head_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its places cannot be asked for any more: that does not come back."""
-    monkeypatch.setattr(crews, "SILENT_TICKS", 30)
+    monkeypatch.setattr(worker_pool, "SILENT_TICKS", 30)
     is_over = threading.Event()
 
     class Beheaded(FakeCluster):
@@ -389,25 +390,25 @@ def test_a_cluster_without_a_head_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
             return super().places()
 
     cluster = Beheaded(1, lambda number, share: "hang")
-    with Crew(cluster) as crew:
+    with WorkerPool(cluster) as pool:
         cluster.is_beheaded = True
         with pytest.raises(WorkerError, match="does not answer any more"):
-            check(crew)
+            check(pool)
     is_over.set()
 
 
 def test_it_is_said_how_many_there_are_now() -> None:
     notes: list[str] = []
     cluster = FakeCluster(1)
-    with Crew(cluster, on_note=notes.append) as crew:
-        wait_for(lambda: crew._told_ready == 1)
+    with WorkerPool(cluster, on_note=notes.append) as pool:
+        wait_for(lambda: pool._told_ready == 1)
         cluster.room = 3
         wait_for(lambda: "3 workers now." in notes)
         cluster.behave = lambda number, share: "die" if number == 2 else "work"
         cluster.room = 2
 
         def is_one_lost() -> bool:
-            check(crew)
+            check(pool)
             return "2 workers now." in notes
 
         wait_for(is_one_lost)
@@ -420,14 +421,14 @@ def test_those_who_are_refused_do_not_count_as_workers() -> None:
             return {**super().say(number), **({"arz": "9.9"} if number < 2 else {})}
 
     cluster = Mixed(8)
-    with Crew(cluster, most=2) as crew:
-        wait_for(lambda: crew.count == 2)
-        check(crew)
-    assert len(cluster.hands) == 4
+    with WorkerPool(cluster, most=2) as pool:
+        wait_for(lambda: pool.count == 2)
+        check(pool)
+    assert len(cluster.handles) == 4
 
 
 def test_while_there_is_nobody_it_waits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crews, "FIRST_REMINDER", 0.05)
+    monkeypatch.setattr(worker_pool, "FIRST_REMINDER", 0.05)
     notes: list[str] = []
     cluster = FakeCluster(1, lambda number, share: "die" if number == 0 else "work")
 
@@ -438,8 +439,8 @@ def test_while_there_is_nobody_it_waits_and_says_so(monkeypatch: pytest.MonkeyPa
         if note.startswith("There are no workers at the moment"):
             cluster.room = 2
 
-    with Crew(cluster, on_note=add) as crew:
-        check(crew)
+    with WorkerPool(cluster, on_note=add) as pool:
+        check(pool)
     assert any("no workers" in note for note in notes)
 
 
@@ -450,19 +451,19 @@ def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     notes: list[str] = []
     odd = {0: {"arz": "9.9"}}
-    with Crew(Mixed(2), on_note=notes.append) as crew:
-        wait_for(lambda: bool(notes) and crew.count == 1)
-        check(crew)
+    with WorkerPool(Mixed(2), on_note=notes.append) as pool:
+        wait_for(lambda: bool(notes) and pool.count == 1)
+        check(pool)
     assert notes == [
         f"Refused: the worker on host-0 has arz 9.9, and here is {arz.__version__}: install the same version on all machines."
     ]
     odd = {0: {"numpy": "9.9"}, 1: {"bits": "other"}}
     with pytest.raises(WorkerError, match=r"on host-[01] has .*install the same"):
-        Crew(Mixed(2))
+        WorkerPool(Mixed(2))
     assert difference(identity(), identity()) == ""
 
 
-def test_workers_that_cannot_start_are_not_hired_for_ever() -> None:
+def test_workers_that_cannot_start_are_not_started_for_ever() -> None:
     class Broken(FakeCluster):
         def say(self, number: int) -> dict[str, str]:
             raise LostError("ActorDied", "The actor died.\nModuleNotFoundError: No module named 'arz'\n")
@@ -471,9 +472,9 @@ def test_workers_that_cannot_start_are_not_hired_for_ever() -> None:
     with pytest.raises(
         WorkerError, match=r"do not start: .*No module named 'arz'. Is arz installed on every machine\?"
     ):
-        Crew(cluster)
+        WorkerPool(cluster)
     assert cluster.is_closed
-    assert len(cluster.hands) <= 2 * crews.BIRTHS
+    assert len(cluster.handles) <= 2 * worker_pool.BIRTHS
 
 
 def test_a_machine_without_arz_does_not_keep_others_from_working(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,38 +493,38 @@ def test_a_machine_without_arz_does_not_keep_others_from_working(monkeypatch: py
         has_failed.set()
 
     cluster = Partly(5)
-    with Crew(cluster, on_note=add) as crew:
-        check(crew)
+    with WorkerPool(cluster, on_note=add) as pool:
+        check(pool)
         later = CLOCK.now + 0.3
         wait_for(lambda: CLOCK.now > later)
-        check(crew)
-        assert crew.count == 1
+        check(pool)
+        assert pool.count == 1
     assert notes == ["Some workers do not start: No module named 'arz'. Is arz installed on every machine?"]
-    assert len(cluster.hands) < 40
+    assert len(cluster.handles) < 40
 
 
 @pytest.mark.parametrize(("workers", "policies"), [(8, 1), (32, 2), (32, 90)])
 def test_workers_that_died_while_they_were_idle_cost_nothing(workers: int, policies: int) -> None:
     cluster = FakeCluster(workers)
-    with Crew(cluster) as crew:
-        wait_for(lambda: crew.count == workers)
-        for hand in cluster.hands[: workers - 1]:
-            hand.is_dead = True
+    with WorkerPool(cluster) as pool:
+        wait_for(lambda: pool.count == workers)
+        for handle in cluster.handles[: workers - 1]:
+            handle.is_dead = True
         cluster.room = 1
-        check(crew, CARTPOLE, policies)
+        check(pool, CARTPOLE, policies)
 
 
 def test_a_worker_that_hangs_before_it_begins_is_given_up() -> None:
     class Stuck(FakeCluster):
         def say(self, number: int) -> dict[str, str]:
             if number == 0:
-                self.hands[0].hang()
+                self.handles[0].hang()
             return super().say(number)
 
     cluster = Stuck(1)
-    with Crew(cluster, time_limit=0.05) as crew:
-        check(crew)
-        assert len(cluster.hands) > 1
+    with WorkerPool(cluster, time_limit=0.05) as pool:
+        check(pool)
+        assert len(cluster.handles) > 1
 
 
 def test_who_wants_to_stop_does_not_wait_for_workers_that_are_not_there() -> None:
@@ -532,10 +533,10 @@ def test_who_wants_to_stop_does_not_wait_for_workers_that_are_not_there() -> Non
     def leave(note: str) -> None:
         cluster.room = 0
 
-    with Crew(cluster, on_note=leave) as crew:
-        crew.should_stop = lambda: cluster.room == 0
+    with WorkerPool(cluster, on_note=leave) as pool:
+        pool.should_stop = lambda: cluster.room == 0
         with pytest.raises(WorkerError, match="stopped while there were no workers"):
-            check(crew)
+            check(pool)
 
 
 def test_an_interruption_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -543,56 +544,59 @@ def test_an_interruption_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     cluster = FakeCluster(1, lambda number, share: "hang")
-    with Crew(cluster) as crew:
-        cluster.room, crew.should_stop = 0, interrupt
-        monkeypatch.setattr(crew, "_ready", 0)
+    with WorkerPool(cluster) as pool:
+        cluster.room, pool.should_stop = 0, interrupt
+        monkeypatch.setattr(pool, "_ready", 0)
         with pytest.raises(KeyboardInterrupt):
-            check(crew)
-        monkeypatch.setattr(crew, "_ready", 1)
+            check(pool)
+        monkeypatch.setattr(pool, "_ready", 1)
 
 
 def test_a_cluster_without_room_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crews, "START_LIMIT", 0.1)
+    monkeypatch.setattr(worker_pool, "START_LIMIT", 0.1)
     with pytest.raises(WorkerError, match="no worker came within"):
-        Crew(FakeCluster(0))
+        WorkerPool(FakeCluster(0))
 
 
 def test_work_that_kills_every_worker_is_given_up() -> None:
     cluster = FakeCluster(2, lambda number, share: "die")
     with (
-        Crew(cluster) as crew,
+        WorkerPool(cluster) as pool,
         pytest.raises(WorkerError, match="5 workers were lost, each while it evaluated the same"),
     ):
-        check(crew)
+        check(pool)
 
 
 def test_errors_arrive() -> None:
-    with Crew(FakeCluster(2, lambda number, share: "raise")) as crew, pytest.raises(ValueError, match="do not fit"):
-        check(crew)
-    with Crew(FakeCluster(2)) as crew:
+    with (
+        WorkerPool(FakeCluster(2, lambda number, share: "raise")) as pool,
+        pytest.raises(ValueError, match="do not fit"),
+    ):
+        check(pool)
+    with WorkerPool(FakeCluster(2)) as pool:
         with pytest.raises(ValueError, match="37"):
-            evaluate(assorted(CARTPOLE), QUADRUPED, EPISODES, workers=crew)
-        check(crew)
+            evaluate(assorted(CARTPOLE), QUADRUPED, EPISODES, workers=pool)
+        check(pool)
 
 
 def test_who_waits_is_told_when_workers_are_dismissed() -> None:
     cluster = FakeCluster(1, lambda number, share: "hang")
-    crew = Crew(cluster)
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(check, crew)
-        wait_for(lambda: bool(cluster.hands and cluster.hands[0]._shares))
-        crew.close()
-        crew.close()
+    pool = WorkerPool(cluster)
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(check, pool)
+        wait_for(lambda: bool(cluster.handles and cluster.handles[0]._shares))
+        pool.close()
+        pool.close()
         with pytest.raises(WorkerError, match="dismissed"):
             asked.result(10)
     with pytest.raises(WorkerError, match="dismissed"):
-        check(crew)
+        check(pool)
 
 
 def test_a_time_limit_is_a_time() -> None:
     for odd in (0.0, -1.0, math.nan):
         with pytest.raises(ValueError, match="above 0"):
-            Crew(FakeCluster(), time_limit=odd)
+            WorkerPool(FakeCluster(), time_limit=odd)
 
 
 # ---- shares ----

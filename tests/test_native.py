@@ -52,6 +52,8 @@ TABLES = {
     "REGISTER_KINDS": "order of registers",
     "FIXED_REGISTERS": "place for observation and action",
     "INSTRUCTION_OFFSETS": "layout of instructions",
+    "STATUSES": "list of endings",
+    "CARTPOLE_CHANGE_KINDS": "list of changes",
 }
 """What Python and C++ both state, and what an error calls it."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+from arz.native import check_same
+
 
 class Status(enum.Enum):
     """How an episode ended. Each task has a sentence for it."""
@@ -19,4 +21,5 @@ class Status(enum.Enum):
         return self.value
 
 
+check_same("list of endings", ("running", *(status.name.lower() for status in Status)), "STATUSES")
 STATUS = {status.number: status for status in Status}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.names import did_you_mean
-from arz.native import core
+from arz.native import check_same, core
 from arz.tasks.base import ActionGroup, Evaluation, Policies, Shown, Task, TaskOption
 from arz.tasks.status import Status
 from arz.typing import Floats, Keys
@@ -34,6 +34,7 @@ NAMED: dict[str, tuple[str, ...]] = {"stationary": (), **{name: (name,) for name
 """The paper's five tasks: which parameters change."""
 
 CHANGES = ("none", "sudden", "continuous", "both")
+check_same("list of changes", CHANGES[1:], "CARTPOLE_CHANGE_KINDS")
 """How parameters change: not at all, at once, in a straight line over a window of time, or one of both."""
 
 TESTED = ("sudden", "continuous")
@@ -136,13 +137,13 @@ class Cartpole(Task):
         """The same, as the native core knows it."""
         changes = [self.change != "none" and name in self.parameters for name in PARAMETERS]
         return core.cartpole_settings(
-            ("sudden", "continuous", "both").index(self.change) if self.change != "none" else 0,
-            changes,
-            self.partial_observability,
-            self.actuator_noise,
-            float(self.noise_sigma),
-            float(self.x_limit),
-            self.steps,
+            change=CHANGES.index(self.change) - 1 if self.change != "none" else 0,
+            changes=changes,
+            hides_positions=self.partial_observability,
+            has_noise=self.actuator_noise,
+            noise_sigma=float(self.noise_sigma),
+            x_limit=float(self.x_limit),
+            steps=self.steps,
         )
 
     @property
@@ -199,11 +200,15 @@ class Cartpole(Task):
             only_effective: leave out code that cannot influence an action; changes nothing but the time.
             compact: move running episodes together as others end; changes nothing but the time.
         """
-        return Evaluation(*core.rollout(policies, self.native, episodes, threads, only_effective, compact))
+        return Evaluation(
+            *core.rollout(
+                policies, self.native, episodes, threads=threads, only_effective=only_effective, compact=compact
+            )
+        )
 
     def record(self, policy: Policies, episodes: Keys) -> dict[str, Floats]:
         """State, parameters, action, what the motor got of it, and reward."""
-        rows = core.recorded_rollout(policy, 0, self.native, episodes)
+        rows = core.recorded_rollout(policy, index=0, settings=self.native, episodes=episodes)
         return {name: rows[:, :, column] for column, name in enumerate(TRUTH)}
 
     def stepped(self, count: int, **options: Any) -> Episodes:

@@ -160,7 +160,7 @@ def _roll(
     for first in range(0, len(which), together):
         rows = range(first, min(first + together, len(which)))
         places = [slice(k * lanes, (k + 1) * lanes) for k in range(len(rows))]
-        steppers = [core.Stepper(batch, int(which[row]), lanes) for row in rows]
+        steppers = [core.Stepper(batch, index=int(which[row]), lanes=lanes) for row in rows]
         running.statuses[:] = WAITING
         used = slice(0, len(rows) * lanes)
         for place, stepper in zip(places, steppers, strict=True):

@@ -207,7 +207,7 @@ class AnyEnvironment(Task):
         rows = np.full((len(episodes), self.most_steps, len(names)), np.nan)
         from arz.tasks.gymnasium.episodes import kept_episodes
 
-        stepper, running = core.Stepper(program, 0, len(episodes)), kept_episodes(self, len(episodes))
+        stepper, running = core.Stepper(program, index=0, lanes=len(episodes)), kept_episodes(self, len(episodes))
         stepper.reset(np.ascontiguousarray(episodes))
         for lane, key in enumerate(episodes.tolist()):
             running.start(lane, key)

@@ -48,14 +48,7 @@ RANDOM = -1
 STEP = NUMBERS["step"] * NUMBERS["substeps"]
 """Seconds in a step of the task."""
 
-STATE = (
-    *(f"quaternion {axis}" for axis in "xyzw"),
-    *(f"position {axis}" for axis in "xyz"),
-    *(f"{leg} {joint}" for leg in LEGS for joint in NUMBERS["joint_names"]),
-    *(f"angular velocity {axis}" for axis in "xyz"),
-    *(f"velocity {axis}" for axis in "xyz"),
-    *(f"{leg} {joint} velocity" for leg in LEGS for joint in NUMBERS["joint_names"]),
-)
+STATE: tuple[str, ...] = tuple(NUMBERS["state"])
 """The 37 numbers that a policy sees."""
 
 MOST_DISTANCE = 0.5
@@ -205,11 +198,16 @@ class Quadruped(Task):
     @cached_property
     def native(self) -> core.QuadrupedSettings:
         """The same, as the native core knows it."""
-        leg = {"random": -2, "none": -1}.get(self.leg, LEGS.index(self.leg) if self.leg in LEGS else 0)
-        step = -2 if self.break_step == RANDOM else self.break_step
-        left = [float(value) for value in self.torque_left]
-        noise = float(self.sensor_noise)
-        return core.quadruped_settings(leg, step, self.steps, self.break_before or self.steps, left, noise, self.world)
+        odd = {"random": core.QUADRUPED_RANDOM, "none": core.QUADRUPED_NO_LEG}
+        return core.quadruped_settings(
+            leg=odd[self.leg] if self.leg in odd else LEGS.index(self.leg),
+            break_step=core.QUADRUPED_RANDOM if self.break_step == RANDOM else self.break_step,
+            steps=self.steps,
+            break_before=self.break_before or self.steps,
+            torque_left=[float(value) for value in self.torque_left],
+            sensor_noise=float(self.sensor_noise),
+            key=self.world,
+        )
 
     def native_engine(self, threads: int = 1) -> core.Engine:
         """Who simulates, as the native core knows it.
@@ -219,7 +217,11 @@ class Quadruped(Task):
         """
         if self.engine == "mujoco":
             return mujoco_model.engine(threads, *self._world)
-        return core.own_engine(self.engine == "double", self.contact_iterations, core.laikago_world(*self._world))
+        return core.own_engine(
+            is_double=self.engine == "double",
+            contact_iterations=self.contact_iterations,
+            world=core.laikago_world(*self._world),
+        )
 
     @property
     def _world(self) -> tuple[float, float, float, int, float, int]:
@@ -302,20 +304,21 @@ class Quadruped(Task):
             self.native,
             engine or self.native_engine(threads),
             episodes,
-            *idle,
-            threads,
-            only_effective,
-            shares_trunk,
-            crowd or (CROWD if policies.image_size < LARGE_IMAGE else SMALL_CROWD),
+            constraint_length=idle[0],
+            constraint_return=idle[1],
+            threads=threads,
+            only_effective=only_effective,
+            shares_trunk=shares_trunk,
+            crowd=crowd or (CROWD if policies.image_size < LARGE_IMAGE else SMALL_CROWD),
         )
         return Evaluation(*found)
 
     def record(self, policy: Policies, episodes: Keys) -> dict[str, Floats]:
         """The state, the action of each joint, the reward, and whether each leg still works."""
-        names = [*STATE, *(f"{leg} {joint} action" for leg in LEGS for joint in NUMBERS["joint_names"]), "reward"]
-        names += [f"{leg} works" for leg in LEGS]
-        rows = core.recorded_quadruped(policy, 0, self.native, self.native_engine(), episodes)
-        return {name: rows[:, :, column] for column, name in enumerate(names)}
+        rows = core.recorded_quadruped(
+            policy, index=0, settings=self.native, engine=self.native_engine(), episodes=episodes
+        )
+        return {name: rows[:, :, column] for column, name in enumerate(core.QUADRUPED_TRUTH)}
 
     def stepped(self, count: int, **options: Any) -> Episodes:
         """So many episodes side by side."""
