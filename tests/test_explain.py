@@ -20,8 +20,8 @@ from arz.explain.ablation import BLOCK, ablate, smallest
 from arz.explain.diagram import diagram
 from arz.explain.flow import LAST_ACTION, OBSERVATION, Flow, Line, flow, reached_bits
 from arz.explain.linear import _Reader, read
+from arz.explain.summary import sentences
 from arz.explain.traces import look_inside, period_of
-from arz.explain.words import sentences
 from arz.network import Architecture, Network
 from arz.plotting.style import new_figure
 from tests.support import long_programs, random_batch, same_bits, tame_observations, with_blanks

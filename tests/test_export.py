@@ -23,7 +23,7 @@ from arz.cli import main
 from arz.episode import run_episode
 from arz.export import LANGUAGES
 from arz.export.c import memory_bytes, stack_bytes, to_c
-from arz.export.parts import MOST_STEPS, TAKEN_AS_IT_IS, Exported
+from arz.export.exported_program import MOST_STEPS, TAKEN_AS_IT_IS, Exported
 from arz.export.python import to_python
 from arz.network import Architecture
 from arz.ops import OP, OPS
@@ -386,7 +386,7 @@ def test_many_calls_are_exported_without_reading_their_function_again(monkeypatc
         read.append(1)
         return last_written(lines)
 
-    monkeypatch.setattr("arz.export.parts.last_written", counted)
+    monkeypatch.setattr("arz.export.exported_program.last_written", counted)
     monkeypatch.setattr("arz.program.last_written", counted)
     assert to_c(program).count("if (") >= 150
     assert len(read) <= len(program.functions)

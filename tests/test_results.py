@@ -17,7 +17,7 @@ import arz
 from arz.cli import main
 from arz.episode import run_episode
 from arz.explain.linear import read
-from arz.explain.words import is_on_path, is_telling
+from arz.explain.summary import is_on_path, is_telling
 from arz.simplify import with_own_names
 from arz.tasks.gymnasium import AnyEnvironment
 

@@ -19,7 +19,7 @@ import pytest
 import arz
 from arz.cli import main
 from arz.explain import linear
-from arz.export.parts import Exported
+from arz.export.exported_program import Exported
 from arz.runs import config as configs
 from arz.runs import database
 from arz.runs.database import RunError

@@ -8,7 +8,6 @@ task; `Policy` lets other libraries drive one.
 
 from importlib.metadata import version
 
-from arz.assess import Assessment, assess
 from arz.cluster.ray_workers import RayWorkers
 from arz.complexity import Complexity, complexity
 from arz.evaluate import TEST_SEED, Evaluation, Status, evaluate, fresh_episodes, record
@@ -26,6 +25,7 @@ from arz.tasks.cartpole import Cartpole
 from arz.tasks.gymnasium.adapter import allow_files
 from arz.tasks.quadruped import Quadruped
 from arz.tasks.registration import register
+from arz.testing import Assessment, assess
 from arz.tokens import ParseError
 from arz.vary import (
     MutationWeights,

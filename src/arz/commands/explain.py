@@ -17,7 +17,7 @@ from arz.commands.options import add_digits, add_environment, add_import, add_js
 from arz.commands.printing import print_json
 from arz.commands.rounding import Rounding, rounding
 from arz.commands.sources import output_folder, policy_and_task, program_with_parts, test_episode, without_foreign_code
-from arz.explain import words
+from arz.explain import summary
 from arz.explain.diagram import diagram
 from arz.explain.flow import Flow, flow
 from arz.explain.linear import NotAffineError, Reading, read
@@ -31,7 +31,7 @@ from arz.tasks import Task
 MOST_SHOWN = 12
 """Matrices with more rows or columns are not printed."""
 Costs = list[tuple[str, int, int]]
-"""As `words.costs` has them."""
+"""As `summary.costs` has them."""
 MOST_USES = 1_000_000
 """Uses of results by other lines, of a program that is written as JSON."""
 UNWATCHED = (
@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> None:
     found = flow(simple)
     watched = without_foreign_code(options, task)
     reading, why = _reading(simple, watched, options.episode)
-    said = words.sentences(found, reading, why, _where(watched, options.episode), program)
-    costs = words.costs(program)
+    said = summary.sentences(found, reading, why, _where(watched, options.episode), program)
+    costs = summary.costs(program)
     rough = rounding(simple, options.digits, watched)
     listed = flow(rough.program) if rough is not None else found
     names, name = task.observation_names if task is not None else None, printable(options.source)
@@ -116,7 +116,9 @@ def _where(task: Task | None, episode: int) -> str:
 def _is_shown(reading: Reading | None) -> bool:
     """Whether a filter says something about the program, and is small enough to look at."""
     return (
-        reading is not None and max(len(reading.state), len(reading.inputs)) <= MOST_SHOWN and words.is_telling(reading)
+        reading is not None
+        and max(len(reading.state), len(reading.inputs)) <= MOST_SHOWN
+        and summary.is_telling(reading)
     )
 
 
@@ -142,7 +144,11 @@ def _page(
     ]
     if reading is not None and _is_shown(reading):
         kind = "exact" if reading.is_exact else "near the path of one episode"
-        parts += [f"## As a linear filter ({kind})\n", words.matrices(reading, names), words.sum_form(reading, names)]
+        parts += [
+            f"## As a linear filter ({kind})\n",
+            summary.matrices(reading, names),
+            summary.sum_form(reading, names),
+        ]
         parts.append("![How what it sees counts later](kernel.png)\n" if (folder / "kernel.png").exists() else "")
     return "\n".join(parts)
 
@@ -184,7 +190,7 @@ def _everything(found: Flow, reading: Reading | None, said: list[str], costs: Co
             "inputs": reading.inputs,
             **matrices,
             "eigenvalues": values,
-            "error": words.rms(reading.errors),
-            "free error": words.rms(reading.free_errors),
+            "error": summary.rms(reading.errors),
+            "free error": summary.rms(reading.free_errors),
         }
     return about

@@ -19,7 +19,7 @@ from arz.episode import run_episode
 from arz.evaluate import fresh_episodes
 from arz.export import LANGUAGES
 from arz.export.c import to_c
-from arz.export.parts import Taken
+from arz.export.exported_program import Taken
 from arz.export.python import to_python
 from arz.plain import printable
 from arz.program import Program

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz import terminal
-from arz.assess import Assessment
 from arz.policy import AnyPolicy
 from arz.program import Program
 from arz.simplify import readable
 from arz.tasks import Task
+from arz.testing import Assessment
 
 LINE = 120
 """No line of a shortened listing is longer."""

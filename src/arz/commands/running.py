@@ -11,7 +11,6 @@ import numpy as np
 
 from arz import terminal
 from arz.analysis import figures
-from arz.assess import Assessment
 from arz.cluster.ray_workers import RayWorkers
 from arz.commands.backend import workers
 from arz.commands.checks import check_threads, refuse_existing
@@ -28,6 +27,7 @@ from arz.runs.database import is_run
 from arz.runs.run import Run
 from arz.runs.session import Progress
 from arz.runs.store import FolderExistsError
+from arz.testing import Assessment
 
 ENDINGS = {
     "target": "the target is reached",

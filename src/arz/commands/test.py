@@ -9,7 +9,6 @@ from pathlib import Path
 
 from arz import terminal
 from arz.analysis import figures
-from arz.assess import assess
 from arz.commands.backend import workers
 from arz.commands.checks import check_threads, refuse_existing
 from arz.commands.options import (
@@ -28,6 +27,7 @@ from arz.plotting import style
 from arz.runs.database import is_run
 from arz.runs.run import Run
 from arz.tasks import Task
+from arz.testing import assess
 
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:

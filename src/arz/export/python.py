@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arz import elementary
+from arz.export.exported_program import TAKEN_AS_IT_IS, TEST_KEY, Exported, Taken
 from arz.export.formulas import Line, translate
-from arz.export.parts import TAKEN_AS_IT_IS, TEST_KEY, Exported, Taken
 from arz.ops import CALL_ARGUMENTS, ELEMENTARY
 from arz.program import NONE, Instruction, Program
 from arz.streams import GOLDEN, MASK

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arz.analysis import figures
-from arz.assess import assess
 from arz.complexity import complexity, lstm_complexity, mlp_complexity
 from arz.episode import run_episode
 from arz.evaluate import fresh_episodes, record
 from arz.explain.linear import Reading, read
-from arz.explain.words import is_on_path, is_telling
+from arz.explain.summary import is_on_path, is_telling
 from arz.plotting import style
 from arz.program import Program
 from arz.reproduce.plan import Item, published, titled
@@ -25,6 +24,7 @@ from arz.simplify import readable, with_own_names
 from arz.tasks.cartpole import PARAMETERS, RANGES, TESTED, Cartpole
 from arz.tasks.cartpole.film import PARAMETERS as SHOWN
 from arz.tasks.cartpole.strip import PARAMETER_COLOURS
+from arz.testing import assess
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,6 @@ import numpy as np
 
 from arz.analysis import figures, statistics
 from arz.analysis.comparison import BEST, COLOURS, Look
-from arz.assess import assess
 from arz.complexity import complexity
 from arz.plotting import style
 from arz.reproduce.plan import Item, titled
@@ -25,6 +24,7 @@ from arz.reproduce.work import Work, known_standing
 from arz.runs.run import Run
 from arz.tasks.cartpole import Cartpole
 from arz.tasks.quadruped import Quadruped
+from arz.testing import assess
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

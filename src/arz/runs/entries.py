@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.assess import assess
 from arz.policy import AnyPolicy, parse_policy
 from arz.runs.config import kind_of
 from arz.runs.database import RunError
 from arz.runs.run import Run
+from arz.testing import assess
 
 ACROSS = ("evaluations", "steps", "seconds")
 HUGE = 10**18

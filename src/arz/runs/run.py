@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.assess import Assessment, assess
 from arz.evaluate import TEST_SEED, Workers
 from arz.interpreter import available_threads
 from arz.native import core
@@ -33,6 +32,7 @@ from arz.search import SEARCHES
 from arz.search.base import Counters, Metrics
 from arz.search.pareto import Front
 from arz.streams import MASK
+from arz.testing import Assessment, assess
 from arz.vary import UnknownOperatorError
 
 SESSIONS: dict[str, type[Session] | type[Training]] = {**dict.fromkeys(SEARCHES, Session), "ppo": Training}
