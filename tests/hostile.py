@@ -196,7 +196,9 @@ def calls() -> dict[str, Call]:
         "recorded_rollout": Call(core.recorded_rollout, (carts, 0, cartpole, keys), {0: [batch], 1: beyond}),
         "CartpoleStepper": Call(core.CartpoleStepper, (cartpole, 1), {1: [0, -1, 2**31 - 1]}),
         "CartpoleStepper.start": Call(core.CartpoleStepper(cartpole, 3).start, (0, 0), {0: beyond, 1: [-1]}),
-        "CartpoleStepper.step": Call(core.CartpoleStepper(cartpole, 2).step, (np.zeros(2),), {0: [np.zeros(1)]}),
+        "CartpoleStepper.step": Call(
+            core.CartpoleStepper(cartpole, 2).step, (np.zeros((2, 1)),), {0: [np.zeros((1, 1))]}
+        ),
         "CartpoleStepper.observations": Call(core.CartpoleStepper(cartpole, 2).observations, ()),
         "CartpoleStepper.truth": Call(core.CartpoleStepper(cartpole, 2).truth, ()),
         "program_keys": Call(core.program_keys, (batch, 1), {0: [networks], 1: threads}),

@@ -115,7 +115,7 @@ nb::dict model() {
 
 }  // namespace
 
-void bind_laikago(nb::module_& m) {
+static void bind_laikago(nb::module_& m) {
   m.attr("LAIKAGO") = model();
 
   m.def("laikago_accelerations", &accelerations, "state"_a.noconvert(), "torque"_a.noconvert(),
@@ -130,6 +130,10 @@ void bind_laikago(nb::module_& m) {
   };
   define("laikago_simulated", &simulated<double>);
   define("laikago_simulated_floats", &simulated<Floats>);
+}
+
+namespace {
+const TaskBinding binding("laikago", &bind_laikago);
 }
 
 }  // namespace arz

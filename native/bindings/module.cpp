@@ -18,7 +18,5 @@ NB_MODULE(ARZ_MODULE, m) {
   bind_selection(m);
   bind_networks(m);
   bind_tasks(m);
-  bind_cartpole(m);
-  bind_quadruped(m);
-  bind_laikago(m);
+  bind_all_tasks(m);
 }

@@ -360,7 +360,7 @@ nb::tuple truth_names() {
 
 }  // namespace
 
-void bind_quadruped(nb::module_& m) {
+static void bind_quadruped(nb::module_& m) {
   m.attr("QUADRUPED_TRUTH") = truth_names();
   m.attr("QUADRUPED_RANDOM") = kRandom;
   m.attr("QUADRUPED_NO_LEG") = kNoLeg;
@@ -414,6 +414,10 @@ void bind_quadruped(nb::module_& m) {
       .def("states", &QuadrupedStepper::states, "Where the robots are [episode, entry].")
       .def("observations", &QuadrupedStepper::observations, "The same as the sensors tell it.")
       .def("breaks", &QuadrupedStepper::breaks, "Which leg breaks and when, for each; the leg -1 if none.");
+}
+
+namespace {
+const TaskBinding binding("quadruped", &bind_quadruped);
 }
 
 }  // namespace arz

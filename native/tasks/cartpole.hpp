@@ -83,6 +83,7 @@ ARZ_INLINE Part small_cos(const Part& x) {
 
 class Cartpole {
  public:
+  using Settings = CartpoleSettings;
   static constexpr int kObservations = 4, kActions = 1;
   static constexpr double kStep = 1.0 / 60.0, kAngleLimit = 12.0 * kDegree;  // s, rad
   // What can be told about a lane. The first are rows, in their order; those from kOfLastStep on tell of a step taken.
@@ -121,9 +122,10 @@ class Cartpole {
       *reinterpret_cast<Part*>(to + first) = hidden ? Part{} : *reinterpret_cast<const Part*>(from + first);
   }
 
-  // One step in all lanes, by actions that lie at a cache-line boundary, one per lane and padded to a whole chunk;
-  // returns whether an episode ended. A lane that has ended goes on, but nothing of it counts.
-  bool advance(const double* actions) {
+  // One step in all lanes; returns whether an episode ended. Of each action there is an array at a cache-line boundary,
+  // one number per lane and padded to a whole chunk. A lane that has ended goes on, but nothing of it counts.
+  bool advance(const double* const* given) {
+    const double* actions = given[0];
     IntegerPart over{};
     const Rows rows{rows_.data(), width_};
     for (int first = 0; first < width_; first += kPart) over |= advance(rows, first, actions);

@@ -53,7 +53,9 @@ class Rollout {
       if (recording != nullptr) [[unlikely]]
         record_before(*recording);
       policy.step();
-      const bool ended = task.advance(policy.action(0));
+      const double* actions[Task::kActions];
+      for (int a = 0; a < Task::kActions; ++a) actions[a] = policy.action(a);
+      const bool ended = task.advance(actions);
       if (recording != nullptr) [[unlikely]]
         record_after(*recording);
       if (ended) collect(outcomes, compact);

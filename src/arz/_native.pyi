@@ -301,7 +301,7 @@ def recorded_rollout(
 def recorded_rollout(
     policies: NetworkBatch, index: int, settings: CartpoleSettings, episodes: NDArray[numpy.uint64]
 ) -> NDArray[numpy.float64]:
-    """All that happens to one policy [episode, step, column] (CARTPOLE_TRUTH), NaN after the end."""
+    """All that happens to one policy [episode, step, column], in the columns of the task, NaN after the end."""
 
 class CartpoleStepper:
     """Episodes that Python drives step by step, each with its own clock."""
@@ -312,13 +312,40 @@ class CartpoleStepper:
         """Starts one of them anew."""
 
     def step(self, actions: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float64], NDArray[numpy.uint8]]:
-        """Rewards and statuses of a step by these actions [episode]; 0 for those that have ended."""
+        """Rewards and statuses of a step by these actions [episode, action]; 0 for those that have ended."""
 
     def observations(self) -> NDArray[numpy.float64]:
         """What policies see [episode, entry]."""
 
     def truth(self) -> NDArray[numpy.float64]:
-        """All there is to know [episode, column] (CARTPOLE_TRUTH)."""
+        """All there is to know [episode, column], in the columns of the task."""
+
+LAIKAGO: dict[str, Any]
+
+def laikago_accelerations(state: NDArray[numpy.float64], torque: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """How the velocities of the trunk (angular, then linear, in its own axes) and of the joints change per second,
+    without contact."""
+
+def laikago_mechanics(state: NDArray[numpy.float64]) -> list[float]:
+    """Kinetic and potential energy, momentum (3 numbers), and angular momentum about the world's origin (3)."""
+
+def laikago_simulated(
+    state: NDArray[numpy.float64],
+    target: NDArray[numpy.float64],
+    works: NDArray[numpy.float64],
+    steps: int,
+    contact_iterations: int,
+) -> NDArray[numpy.float64]:
+    """The states after each physics step [step, entry], by targets (absolute angles) and working legs that stay."""
+
+def laikago_simulated_floats(
+    state: NDArray[numpy.float64],
+    target: NDArray[numpy.float64],
+    works: NDArray[numpy.float64],
+    steps: int,
+    contact_iterations: int,
+) -> NDArray[numpy.float64]:
+    """The states after each physics step [step, entry], by targets (absolute angles) and working legs that stay."""
 
 QUADRUPED_TRUTH: tuple[str, ...]
 
@@ -442,30 +469,3 @@ class QuadrupedStepper:
 
     def breaks(self) -> list[tuple[int, int]]:
         """Which leg breaks and when, for each; the leg -1 if none."""
-
-LAIKAGO: dict[str, Any]
-
-def laikago_accelerations(state: NDArray[numpy.float64], torque: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
-    """How the velocities of the trunk (angular, then linear, in its own axes) and of the joints change per second,
-    without contact."""
-
-def laikago_mechanics(state: NDArray[numpy.float64]) -> list[float]:
-    """Kinetic and potential energy, momentum (3 numbers), and angular momentum about the world's origin (3)."""
-
-def laikago_simulated(
-    state: NDArray[numpy.float64],
-    target: NDArray[numpy.float64],
-    works: NDArray[numpy.float64],
-    steps: int,
-    contact_iterations: int,
-) -> NDArray[numpy.float64]:
-    """The states after each physics step [step, entry], by targets (absolute angles) and working legs that stay."""
-
-def laikago_simulated_floats(
-    state: NDArray[numpy.float64],
-    target: NDArray[numpy.float64],
-    works: NDArray[numpy.float64],
-    steps: int,
-    contact_iterations: int,
-) -> NDArray[numpy.float64]:
-    """The states after each physics step [step, entry], by targets (absolute angles) and working legs that stay."""

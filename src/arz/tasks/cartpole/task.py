@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from arz.names import did_you_mean
 from arz.native import check_same, core
-from arz.tasks.base import ActionGroup, Evaluation, Policies, Shown, Task, TaskOption
+from arz.tasks.base import ActionGroup, Shown, TaskOption
+from arz.tasks.lanes import LaneTask
 from arz.tasks.status import Status
 from arz.typing import Floats, Keys
 
@@ -61,7 +62,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Cartpole(Task):
+class Cartpole(LaneTask):
     """A variant of Cataclysmic Cartpole.
 
     Raises:
@@ -114,6 +115,8 @@ class Cartpole(Task):
 
     kind = "cartpole"
     title = "cartpole"
+    truth = TRUTH
+    stepper = core.CartpoleStepper
     seconds_per_step = STEP
     environments: ClassVar[dict[str, str]] = {
         "ARZ/CataclysmicCartpole-v0": "arz.tasks.cartpole.environment:CataclysmicCartpole"
@@ -181,35 +184,6 @@ class Cartpole(Task):
         found = [means.get((change, name)) for change in kinds]
         known = [value for value in found if value is not None]
         return sum(known) / len(known) if len(known) == len(kinds) else None
-
-    def rollout(
-        self,
-        policies: Policies,
-        episodes: Keys,
-        threads: int,
-        *,
-        only_effective: bool = True,
-        compact: bool = True,
-    ) -> Evaluation:
-        """Runs every policy through every episode.
-
-        Args:
-            policies: what to evaluate.
-            episodes: their keys.
-            threads: how many to use.
-            only_effective: leave out code that cannot influence an action; changes nothing but the time.
-            compact: move running episodes together as others end; changes nothing but the time.
-        """
-        return Evaluation(
-            *core.rollout(
-                policies, self.native, episodes, threads=threads, only_effective=only_effective, compact=compact
-            )
-        )
-
-    def record(self, policy: Policies, episodes: Keys) -> dict[str, Floats]:
-        """State, parameters, action, what the motor got of it, and reward."""
-        rows = core.recorded_rollout(policy, index=0, settings=self.native, episodes=episodes)
-        return {name: rows[:, :, column] for column, name in enumerate(TRUTH)}
 
     def stepped(self, count: int, **options: Any) -> Episodes:
         """So many episodes side by side."""
