@@ -360,6 +360,47 @@ def test_the_worst_are_left_where_asked() -> None:
         assert racer.distribution.centre.tolist() == distribution.centre.tolist()
 
 
+def test_the_mean_of_the_latest_centres_counts_where_asked() -> None:
+    """As a share of 1 they count alike, all of them; as a smaller one the latest count most. The search is the same."""
+    one = growing(population=2, survivors=1, children=1, rung=1000)
+    for share in (1.0, 0.25):
+        other = growing(population=2, survivors=1, children=1, rung=1000, averages=share)
+        if share == 1:
+            centres = []
+            for _ in range(6):
+                racer = advance(one, 1).racers[0]
+                assert racer is not None
+                centres.append(racer.distribution.centre.copy())
+        advance(other, 6)
+        racer = other.racers[0]
+        assert racer is not None
+        assert racer.average is not None
+        assert racer.distribution.centre.tolist() == centres[-1].tolist()
+        if share == 1:
+            assert np.allclose(racer.average, np.mean(centres, axis=0), rtol=1e-12)
+        else:
+            expected = centres[0]
+            for before, centre in enumerate(centres[1:], 1):
+                expected = expected + (centre - expected) / (1 + 0.25 * before)
+            assert racer.average.tolist() == expected.tolist()
+        average = racer.average.copy()
+        other.advance()
+        assert other.population is not None
+        assert other.population.values[0].tolist() == average.tolist()  # so it races, and is tried as champion
+
+
+def test_children_inherit_the_mean_of_the_latest_centres() -> None:
+    made = advance(growing(transplants=0.0, averages=0.5), 7)
+    before = [racer for racer in made.racers if racer is not None]
+    made.advance()
+    born = [racer for racer in made.racers if racer is not None and all(racer is not old for old in before)]
+    means = [racer.average.tolist() for racer in before if racer.average is not None]
+    assert born
+    for racer in born:
+        assert racer.average is None
+        assert racer.distribution.centre.tolist() in means
+
+
 def test_who_is_best_in_a_case_stays_beside_the_best() -> None:
     made = advance(growing(), 1)
     places = np.arange(8)
@@ -524,6 +565,11 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
     check_it_goes_on([growing(islands=2, **stages) for _ in range(3)], until)
 
 
+@pytest.mark.parametrize("until", [1, 4, 8, 12])
+def test_averages_go_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
+    check_it_goes_on([growing(islands=2, averages=0.3) for _ in range(3)], until)
+
+
 @pytest.mark.parametrize("until", [3, 7, 9, 10, 14, 15])
 def test_a_reflex_goes_on_from_a_checkpoint_bit_for_bit(until: int) -> None:
     check_it_goes_on([growing(problem=Steps(lasting=(1.0, 0.2)), **REFLEXES) for _ in range(3)], until)
@@ -603,6 +649,8 @@ def test_a_life_can_end_while_a_reflex_is_tuned() -> None:
         ({"ease_rate": 1.0}, "ease_rate must be at least 0 and below 1"),
         ({"variety": 1.5}, "variety must lie in 0 to 1"),
         ({"small_effect": 0.0}, "small_effect must be a number above 0, not 0.0"),
+        ({"averages": 1.5}, "averages must lie in 0 to 1, not 1.5"),
+        ({"averages": float("nan")}, "averages must lie in 0 to 1, not nan"),
         ({"tries": 1001}, "tries must be at most 1000, not 1001: each of them plays"),
         ({"try_spread": 0.0}, "try_spread must be above 0 and at most 1000.0, not 0.0"),
         ({"try_spread": float("nan")}, "try_spread must be above 0 and at most 1000.0, not nan"),
@@ -652,6 +700,21 @@ def test_odd_checkpoints_are_refused() -> None:
     made.restore_extras(extras)
 
 
+def test_odd_averages_are_refused() -> None:
+    made = advance(growing(averages=0.3), 2)
+    extras = made.extras()
+    for column, value in ((0, -1.0), (0, 0.5), (0, 2.0**53), (1, np.nan), (1, 1e101)):
+        with pytest.raises(ValueError, match="the averages are odd"):
+            made.restore_extras(spoilt(extras, "averages", (0, column), value))
+    with pytest.raises(ValueError, match="another size"):
+        made.restore_extras({**extras, "averages": extras["averages"][:, :-1]})
+    with pytest.raises(ValueError, match="missing"):
+        made.restore_extras({name: array for name, array in extras.items() if name != "averages"})
+    with pytest.raises(ValueError, match="none are wanted"):
+        advance(growing(), 2).restore_extras(extras)
+    made.restore_extras(extras)
+
+
 # ---- as a run ----
 
 SMALL: dict[str, Any] = {
@@ -667,6 +730,7 @@ SMALL: dict[str, Any] = {
 RUNS = {
     "cartpole": arz.preset("cartpole", **SMALL, islands=2, budget="700"),
     "tries": arz.preset("cartpole", **SMALL, tries=4, restart_after=200, budget="700"),
+    "averages": arz.preset("cartpole", **SMALL, averages=0.3, budget="500"),
     "quadruped": arz.preset(
         "quadruped",
         **SMALL,

@@ -130,6 +130,10 @@ class GrowSettings(SearchSettings):
     most_spread: float = 0.3
     leaves_worst: bool = False
     """Whether the worse half of the samples counts too: the centre moves away from them."""
+    averages: float = 0.0
+    """Over about this share of its generations, the latest, the centre of a structure is averaged: the mean races, is
+    tried as champion and is inherited. Where episodes differ much, a centre wanders about the best place; 0 takes the
+    last one."""
     survival: float = 0.0
     """What a step is worth beside its reward: so much for each that an episode lasts."""
     first_survival: float = 1.0
@@ -209,6 +213,8 @@ class GrowSettings(SearchSettings):
             raise ValueError(f"{most}, not {self.most_episodes}")
         if not 0 <= self.transplants <= 1:
             raise ValueError(f"transplants must lie in 0 to 1, not {self.transplants}")
+        if not 0 <= self.averages <= 1:
+            raise ValueError(f"averages must lie in 0 to 1, not {self.averages}")
         if not 0 <= self.parsimony <= 1:
             raise ValueError(f"parsimony must lie in 0 to 1, not {self.parsimony}")
         if not 0 < self.try_spread <= WIDEST:
@@ -254,6 +260,21 @@ class Racer:
     """The case for which its reflex is tuned; and..."""
     later: SamplingDistribution | None = None
     """...where samples of all its numbers come from, once it is."""
+    average: Floats | None = None
+    """The mean of its latest centres, if that counts in place of the last one..."""
+    averaged: int = 0
+    """...after so many generations."""
+
+    @property
+    def place(self) -> Floats:
+        """The numbers that count as its own."""
+        return self.distribution.centre if self.average is None else self.average
+
+    def follow(self, share: float) -> None:
+        """The mean goes with the centre; it is about that of this share of its generations, the latest."""
+        before = self.distribution.centre if self.average is None else self.average
+        self.average = before + (self.distribution.centre - before) / (1 + share * self.averaged)
+        self.averaged += 1
 
     @property
     def mean(self) -> Floats:
@@ -321,9 +342,11 @@ class Grow(Search[G]):
             drawn = normal_rows(
                 self.seed, "sample", numbers[k * settings.samples :][: settings.samples], len(racer.distribution.centre)
             )
-            drawn[0] = 0.0  # the centre itself
+            drawn[0] = 0.0  # the centre itself, or the mean of the latest ones
             draws.append(drawn)
             centres.append(racer.distribution.places(drawn))
+            if racer.average is not None:
+                centres[-1][0] = racer.average
         assert self.population is not None
         owners = np.repeat(places, settings.samples)
         genomes = self.problem.with_parameters(self.population.take(owners), np.concatenate(centres))
@@ -422,6 +445,8 @@ class Grow(Search[G]):
         worst = draws[order[: -half - 1 : -1]] if settings.leaves_worst else None
         most = settings.most_spread if racer.case == ALL else max(settings.most_spread, 2 * settings.reflex_spread)
         racer.distribution.move(draws[order[:half]], settings.least_spread, most, worst)
+        if settings.averages:
+            racer.follow(settings.averages)
 
     def _go_on(self, racer: Racer, fitness: Floats, lasted: Floats) -> None:
         """A racer goes on to the next stage when it can do this one.
@@ -657,7 +682,7 @@ class Grow(Search[G]):
     def _learn(self, kept: Places) -> None:
         """What survivors learned last is inherited too."""
         assert self.population is not None
-        centres = np.stack([racer.distribution.centre for racer in self._racing(kept)])
+        centres = np.stack([racer.place for racer in self._racing(kept)])
         current = self.problem.with_parameters(self.population.take(kept), centres)
         self._put(kept, current, self.objectives[kept], self.numbers[kept])
 
@@ -735,8 +760,14 @@ class Grow(Search[G]):
             if tuned
             else {}
         )
+        averages = (
+            {"averages": np.array([[racer.averaged, *racer.place] for racer in racing])}
+            if self.settings.averages and racing
+            else {}
+        )
         return {
             **reflexes,
+            **averages,
             "racers": np.array(facts, np.float64).reshape(len(places), WHOLES + 3 * len(self.problem.case_names)),
             "clouds": np.concatenate([racer.distribution.rows() for racer in racing]) if racing else np.zeros((0, 2)),
             "races": np.array([[*vars(race).values()] for race in self.races], float),
@@ -752,7 +783,8 @@ class Grow(Search[G]):
         if self.population is None and not arrays:
             return
         rest = arrays.keys() - {"racers", "clouds", "races", "structures"}
-        if len(arrays) - len(rest) != 4 or rest not in (set(), {"reflexes", "later"}) or self.population is None:
+        known: tuple[set[str], ...] = (set(), {"reflexes", "later"})
+        if len(arrays) - len(rest) != 4 or rest - {"averages"} not in known or self.population is None:
             raise ValueError("the racers are missing")
         cases, islands, slots = len(self.problem.case_names), self.settings.islands, len(self.racers)
         facts, distributions, races, structures = (arrays[name] for name in ("racers", "clouds", "races", "structures"))
@@ -782,8 +814,24 @@ class Grow(Search[G]):
             distribution = SamplingDistribution.of_rows(distributions[6 * k : 6 * k + 6])
             self.racers[place] = Racer(distribution, worth, eases, lasted, stage, age, counted, made_by, bool(is_new))
         self.races = [Race(*map(int, row)) for row in races.tolist()]
+        self._restore_averages(self._racing(places), arrays)
         self._restore_reflexes(places, arrays)
         self.structures = int(structures[0, 0])
+
+    def _restore_averages(self, racing: list[Racer], arrays: dict[str, Floats]) -> None:
+        """The means of the latest centres, if these count."""
+        if ("averages" in arrays) != bool(self.settings.averages and racing):
+            raise ValueError("the averages are missing, or none are wanted")
+        if "averages" not in arrays:
+            return
+        rows = arrays["averages"]
+        if rows.shape != (len(racing), 1 + len(racing[0].distribution.centre)):
+            raise ValueError("the averages have another size")
+        ages = rows[:, 0]
+        if not (np.abs(rows) < HUGE).all() or np.any((ages < 0) | (ages >= 2**53) | (ages % 1 != 0)):
+            raise ValueError("the averages are odd")
+        for racer, row in zip(racing, rows, strict=True):
+            racer.averaged, racer.average = int(row[0]), row[1:].copy() if row[0] else None
 
     def _restore_reflexes(self, places: Places, arrays: dict[str, Floats]) -> None:
         """Whose reflex is tuned, for which case, and where samples of all their numbers come from."""
