@@ -160,3 +160,24 @@ def test_a_program_in_use_may_be_forgotten_by_python() -> None:
     random_batch(memory, 200)  # reuses the memory that was freed
     for interpreter, actions in zip(interpreters, expected, strict=True):
         assert same_bits([interpreter.act(row) for row in seen], actions)
+
+
+WALKED = """
+import sys
+import arz
+robot = arz.Quadruped(engine=sys.argv[1], contact_iterations=int(sys.argv[2]), steps=60, leg="FR", break_step=30)
+rows = arz.record(arz.Program.load(sys.argv[3]), robot, arz.fresh_episodes(3))
+sys.stdout.buffer.write(b"".join(values.tobytes() for values in rows.values()))
+"""
+
+
+@pytest.mark.parametrize(("engine", "sweeps"), [("batched", 1), ("batched", 5), ("double", 1), ("double", 5)])
+def test_robots_walk_alike_in_every_build(engine: str, sweeps: int) -> None:
+    """In double precision GCC 12 once fused operations, and the last bits were others where a processor can do that."""
+    command = [sys.executable, "-c", WALKED, engine, str(sweeps), str(ROOT / "examples" / "reflex_trot.arz")]
+    found = {
+        build: subprocess.run(command, env=os.environ | {"ARZ_INSTRUCTION_SET": build}, capture_output=True, check=True)
+        for build in runs_here()
+    }
+    assert len({run.stdout for run in found.values()}) == 1
+    assert all(run.stdout for run in found.values())
