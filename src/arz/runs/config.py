@@ -223,7 +223,7 @@ def parse(text: str, source: str = "configuration") -> Config:
         ValueError: it is not TOML, or a field is unknown or out of range.
     """
     try:
-        tables = _loaded(text)
+        tables = loaded(text)
         chosen = {}
         for table, kinds in KINDS.items():
             given = tables.get(table)
@@ -238,7 +238,7 @@ def parse(text: str, source: str = "configuration") -> Config:
         raise ValueError(f"{source}: {error}") from None
 
 
-def _loaded(text: str) -> dict[str, Any]:
+def loaded(text: str) -> dict[str, Any]:
     """The tables of a TOML text, if reading it does not take more than it should.
 
     Raises:
@@ -331,7 +331,7 @@ def own_fields(config: Config) -> set[str]:
 def parse_value(text: str) -> Any:
     """A value as TOML writes it; what is not TOML is taken as text."""
     try:
-        return _loaded(f"value = {text}")["value"]
+        return loaded(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 
