@@ -1,4 +1,4 @@
-"""`arz reproduce`: the paper's results anew."""
+"""`arz reproduce`: the paper's results anew, and experiments of one's own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from arz import terminal
+from arz.commands import groups
 from arz.commands.backend import workers
 from arz.commands.checks import check_threads, refuse_existing
 from arz.commands.options import add_backend, add_json
@@ -24,7 +25,9 @@ from arz.reproduce.work import StoppedError, Work
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
     """The options of the command."""
-    parser.add_argument("items", nargs="*", metavar="ITEM", help="what --list shows, or all")
+    parser.add_argument(
+        "items", nargs="*", metavar="ITEM", help="what --list shows, or all; or folders with experiments"
+    )
     parser.add_argument("--list", action="store_true", help="show what there is, and what it takes")
     parser.add_argument(
         "--scale",
@@ -35,6 +38,10 @@ def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
     parser.add_argument("--output", metavar="FOLDER", default="reproduction", help="where (default: reproduction)")
     parser.add_argument("--jobs", type=int, help="runs at a time, one thread each (default: as many as cores)")
     parser.add_argument("--summary", metavar="FILE", help="write a page on all claims, from what is in FOLDER")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="of the experiments of a folder, these; after the folder"
+    )
+    parser.add_argument("--tables", action="store_true", help="of a folder, only write the tables anew: makes no run")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     add_backend(parser)
     add_json(parser)
@@ -43,6 +50,8 @@ def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Makes results of the paper anew."""
     check_threads(options.jobs)
+    if found := groups.chosen(options):
+        return groups.run(found, options)
     if options.list:
         _list(options)
         return 0
