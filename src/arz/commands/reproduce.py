@@ -17,6 +17,7 @@ from arz.commands.printing import print_json
 from arz.evaluate import Workers
 from arz.files import write_whole
 from arz.interpreter import available_threads
+from arz.plain import duration
 from arz.reproduce.pages import Kept, all_kept, is_kept, keep
 from arz.reproduce.plan import SCALES, Item, find_item, item_names
 from arz.reproduce.summary import MADE, summary
@@ -94,7 +95,7 @@ def _make(
             count, minutes = len(item.runs(work.scale)), item.minutes(work.scale) / jobs
             if count:
                 terminal.note(
-                    f"{item.name}: {count} runs, {jobs} at a time, about {terminal.duration(60 * minutes)} "
+                    f"{item.name}: {count} runs, {jobs} at a time, about {duration(60 * minutes)} "
                     "if none is done yet. Ctrl-C stops and saves.",
                     is_silent,
                 )
