@@ -12,8 +12,10 @@ import pytest
 
 import arz
 from arz.cli import main
-from arz.reproduce.groups.group import Note, load
+from arz.reproduce.groups.group import Note
 from arz.reproduce.groups.making import Making
+from arz.reproduce.groups.reading import load
+from arz.reproduce.groups.tables import entries_of
 from arz.reproduce.work import StoppedError
 from arz.runs.run import Run
 
@@ -154,6 +156,58 @@ def test_interrupted_runs_go_on_and_are_noted_the_same(at: Path, tmp_path: Path)
     assert timeless(load(at).notes()) == timeless(at_once)
 
 
+NETWORKS = """
+kind = "entry"
+runs = "runs/net-{name}-{seed}"
+words = "{preset} {changes} --seed {seed} {budget} {best} --output {folder}"
+data = "{name}.jsonl"
+named = "method"
+at = 400_000
+
+[sweeps.mlp]
+preset = "ars-cartpole"
+policy = "mlp"
+budget = "60k steps"
+grid = { noise = [0.1, 0.5], select_every = [64] }
+
+[experiments.mlp]
+title = "A network"
+preset = "ars-cartpole"
+policy = "mlp"
+changes = { budget = "400k steps" }
+sweep = "mlp"
+seeds = 2
+episodes = 5
+
+[[tables]]
+kind = "comparison"
+shown = "results/tiny"
+"""
+LIKE = 'like = "../tiny"\nat = 200_000\n'
+
+
+def test_networks_with_the_best_settings_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder, early = tiny(tmp_path, NETWORKS), tmp_path / "results" / "early"
+    early.mkdir()
+    (early / "experiments.toml").write_text(LIKE)
+    assert main(["reproduce", "results/tiny", "results/early", "--quiet", "--jobs", "2"]) == 0
+    kept = json.loads((folder / "sweep-mlp.json").read_text())
+    assert (
+        kept["command"]
+        == "arz sweep ars-cartpole --policy mlp --budget '60k steps' --grid noise=0.1,0.5 --grid select_every=64"
+    )
+    assert kept["best"] in [{"noise": noise, "select_every": 64} for noise in (0.1, 0.5)]
+    words = "arz train ars --policy mlp --seed 1 --budget '400k steps'"
+    told = f"    {words} --noise {kept['best']['noise']} --select-every 64 --output runs/net-mlp-1\n"
+    assert told in (folder / "tables.md").read_text()
+    with Run.open("runs/net-mlp-2") as run:
+        assert run.config == load(folder).config(load(folder).find("mlp"))
+    steps = [[note["steps"] for note in load(each).notes()] for each in (early, folder)]
+    assert all(a < b <= 500_000 for a, b in zip(*steps, strict=True))
+    assert len(entries_of(load(folder))) == 2
+
+
 def test_a_folder_with_another_run_is_refused(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "results/tiny", "--only", "part-1", "--quiet"]) == 0
     (at / "runs.jsonl").unlink()
@@ -178,7 +232,16 @@ def test_a_folder_with_another_run_is_refused(at: Path, capsys: pytest.CaptureFi
         ('preset = "cartpole-regularized"\nseeds', "seeds", "plain needs a preset, or goes_on"),
         ('preset = "cartpole-regularized"\nseeds', 'preset = "cartpol"\nseeds', "Did you mean 'cartpole'"),
         ("lag = 20\nislands", "lga = 20\nislands", "there is no field 'lga'"),
+        ("seeds = 2\nepisodes", 'sweep = "grid"\nepisodes', "there is no sweep 'grid'"),
         ('goes_on = "plain"\nat', 'goes_on = "plian"\nat', "Did you mean 'plain'?"),
+        ('goes_on = "plain"\nat', 'goes_on = "longer"\nat', "'longer', which is not there before it"),
+        ('goes_on = "plain"\nat', 'preset = "cartpole"\nat', "at is for runs that goes_on names"),
+        ('preset = "cartpole-regularized"\nseeds', 'preset = "gymnasium"\nseeds', "plain needs an environment"),
+        ('pages = ["tables.md", "../README.md#parts"]', 'pages = "tables.md"', "pages must be a list, not 'tables.md'"),
+        ('pages = ["tables.md", "../README.md#parts"]', "pages = [1]", "pages must be a list of files"),
+        ('kind = "growth"', 'kind = "growth"\ntests = [1]', "tests must be a list of tables"),
+        ('kind = "growth"', 'kind = "growth"\nlike = "../nothing"', "nothing"),
+        ('kind = "growth"', 'kind = "growth"\nsweeps = 1', "sweeps must be tables"),
         ('["as it is", "plain"]', '["as it is"]', "must be pairs of words and a table"),
         ('["as it is", "plain"]', '["as it is", "plian"]', "Did you mean 'plain'?"),
         ("[experiments.again]", "[experiments.'../again']", "is no name for a file"),

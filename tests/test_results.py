@@ -19,8 +19,9 @@ from arz.episode import run_episode
 from arz.explain.linear import read
 from arz.explain.words import is_on_path, is_telling
 from arz.reproduce.groups import pages
-from arz.reproduce.groups.group import FILE, Group, load
+from arz.reproduce.groups.group import FILE, Group
 from arz.reproduce.groups.making import begun
+from arz.reproduce.groups.reading import load
 from arz.reproduce.groups.tables import legs, middle, over_legs, worst
 from arz.runs.run import Run
 from arz.simplify import with_own_names
@@ -39,7 +40,8 @@ def script(name: str) -> ModuleType:
     return module
 
 
-GROUPS = sorted(path.parent.name for path in (ROOT / "results").glob(f"*/{FILE}"))
+GROUPS = sorted(str(path.parent.relative_to(ROOT / "results")) for path in (ROOT / "results").rglob(FILE))
+COMPARED = [name for name in GROUPS if name.startswith("baselines/")]
 
 
 def group(name: str) -> Group:
@@ -47,7 +49,9 @@ def group(name: str) -> Group:
 
 
 def test_there_are_groups() -> None:
-    assert GROUPS == ["cartpole", "environments", "grow", "quadruped", "tuning"]
+    compared = ["cartpole", "cartpole-few-steps", "quadruped", "quadruped-few-steps"]
+    assert [f"baselines/{name}" for name in compared] == COMPARED
+    assert set(GROUPS) - set(COMPARED) == {"cartpole", "environments", "grow", "quadruped", "tuning"}
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -66,6 +70,7 @@ def test_the_tables_follow_from_the_data(name: str) -> None:
 def test_where_tables_stand() -> None:
     found = {name: {file.name: set(texts) for file, texts in pages.marked(group(name)).items()} for name in GROUPS}
     assert found == {
+        **{name: {} for name in COMPARED},
         "cartpole": {"README.md": {"adaptive-runs", "gap"}},
         "environments": {"environments.md": {"environments"}},
         "grow": {"README.md": {"grow"}, "search.md": {"against", "parts", "legs"}},
@@ -76,14 +81,14 @@ def test_where_tables_stand() -> None:
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_the_commands_that_are_kept_are_those_of_the_experiments(name: str) -> None:
-    """Word by word; what is kept of cartpole has no quotes, and --cadfs is another name of --max-cadfs."""
+    """Word by word; what is kept of cartpole has no quotes."""
     found = group(name)
     series = {found.called(each): each for each in found.series.values()}
     for note in found.notes():
-        if name != "tuning":  # these have none
+        if "command" in note:
             ours = found.command(series[note[found.named]], note["seed"])
             kept = note["command"].split() if name == "cartpole" else shlex.split(note["command"])
-            assert " ".join(ours) == " ".join(kept).replace("--cadfs", "--max-cadfs")
+            assert " ".join(ours) == " ".join(kept)
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -101,7 +106,7 @@ def test_the_command_of_an_experiment_makes_its_runs(name: str, monkeypatch: pyt
     for series in found.series.values():
         if not series.goes_on and not series.start.startswith("runs/"):
             assert main(found.command(series, 1)[1:]) == 2
-            assert made[-1] == (begun(series, 1)[0], 1)
+            assert made[-1] == (begun(found, series, 1)[0], 1)
 
 
 def test_all_seeds_are_reported() -> None:
@@ -182,19 +187,18 @@ def test_champions_of_the_quadruped_score_what_the_data_says() -> None:
         assert score == pytest.approx(row["tests"]["batched"]["FR"]["return"], abs=0.1)
 
 
-@pytest.mark.parametrize("few", [False, True])
-@pytest.mark.parametrize("group", ["cartpole", "quadruped"])
-def test_the_tables_of_the_baselines_follow_from_the_data(group: str, few: bool) -> None:
-    module = script("baselines")
-    folder = module.folder_of(group, few)
-    assert (folder / "tables.md").read_text() == module.page(group, few)
+@pytest.mark.parametrize("name", COMPARED)
+def test_the_tables_of_the_baselines_are_those_of_compare(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    sources = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "results" / name).glob("*.jsonl"))
+    assert main(["compare", *sources, "--markdown"]) == 0
+    assert pages.page(group(name)).endswith(capsys.readouterr().out)
 
 
 def test_the_tables_of_methods_are_printed_by_compare() -> None:
-    module = script("baselines")
-    printed = "".join(
-        (module.folder_of(group, few) / "tables.md").read_text() for group in module.GROUPS for few in (0, 1)
-    )
+    printed = "".join((ROOT / "results" / name / "tables.md").read_text() for name in COMPARED)
     tables = re.findall(r"^\| method \|.*\n(?:\|.*\n)+", (ROOT / "results" / "README.md").read_text(), flags=re.M)
     assert len(tables) >= 4
     for table in tables:

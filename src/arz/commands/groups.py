@@ -11,8 +11,9 @@ from arz.commands.backend import workers
 from arz.commands.printing import print_json
 from arz.interpreter import available_threads
 from arz.reproduce.groups import pages
-from arz.reproduce.groups.group import FILE, Group, Note, is_group, load
+from arz.reproduce.groups.group import FILE, Group, Note
 from arz.reproduce.groups.making import Making
+from arz.reproduce.groups.reading import is_group, load
 from arz.reproduce.work import StoppedError
 
 

@@ -44,6 +44,9 @@ KINDS: dict[str, dict[str, type[Any]]] = {
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
 
+ALIASES = {"cadfs": "max_cadfs"}
+"""Other names of fields, as a person may write them."""
+
 HUGE = 2**1000
 """Whole numbers beyond this do not become others."""
 LONGEST, MOST_DOTS = 2**16, 2000

@@ -236,7 +236,7 @@ def make_run(
         ValueError: the folder has another run in it.
     """
     if "resume" in config.search.CANNOT:
-        folder = _unbroken(folder)
+        folder = unbroken(folder)
     folder_inside(folder.parent, folder.name)
     is_there = is_run(folder)
     opened = Run.open(folder) if is_there else Run.create(config, seed=seed, folder=folder, preset=preset, start=start)
@@ -262,7 +262,7 @@ def _has_spent(run: Run, budget: str | None) -> bool:
     return wanted.spent(count.evaluations, count.steps, float(run.facts["seconds"])) >= 1
 
 
-def _unbroken(folder: Path) -> Path:
+def unbroken(folder: Path) -> Path:
     """This folder, or the first like it, without a run that was interrupted and cannot go on."""
     tries = (folder.with_name(f"{folder.name}-again-{n}") if n else folder for n in count())
     for each in tries:

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arz.analysis import comparison as comparisons
+from arz.analysis.comparison import Comparison
+from arz.analysis.comparison_tables import usual_success
 from arz.plotting import style
 from arz.reproduce.groups.group import Group
+from arz.reproduce.groups.tables import entries_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,5 +75,17 @@ def adaptation(group: Group) -> Figure:
     return drawn
 
 
-FIGURES: dict[str, Callable[[Group], Figure]] = {figure.__name__: figure for figure in (growth, walking, adaptation)}
-"""What can be drawn, by the kind of the group."""
+def compare(group: Group) -> Figure:
+    """Scores, performance profiles and curves of methods side by side."""
+    entries = entries_of(group)
+    title = f"{len(entries)} runs, {entries[0].episodes} episodes in each test"
+    return comparisons.figure(Comparison.of(entries, usual_success(entries)), title)
+
+
+FIGURES: dict[str, tuple[Callable[[Group], Figure], str]] = {
+    "growth": (growth, "runs.png"),
+    "walking": (walking, "runs.png"),
+    "adaptation": (adaptation, "runs.png"),
+    "compare": (compare, "compare.png"),
+}
+"""What can be drawn, and in which file."""

@@ -6,17 +6,17 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any
 
 from arz.files import read_text
 from arz.names import did_you_mean
-from arz.reproduce.plan import Experiment, Size, as_options
+from arz.reproduce.plan import Experiment, as_options
 from arz.runs import config as configs
 from arz.runs.config import Config
+from arz.runs.sweep import PAPER, Sweep
 
-R = TypeVar("R")
 Note = dict[str, Any]
 
 FILE, PAGE = "experiments.toml", "tables.md"
@@ -41,15 +41,56 @@ class Series(Experiment):
     part: str = ""
     """What is changed, where the experiment is one of a list of variations."""
 
+    def __post_init__(self) -> None:
+        if self.episodes < 1 or self.at < 0 or (self.at and not self.goes_on):
+            raise ValueError(f"{self.name}: episodes must be 1 or more, and at is for runs that goes_on names")
+        if not self.goes_on and not self.preset:
+            raise ValueError(f"{self.name} needs a preset, or goes_on with the name of an experiment")
+        if self.preset == "gymnasium" and "env" not in self.changes:
+            raise ValueError(f"{self.name} needs an environment: changes = {{ env = 'Pendulum-v1' }}")
+
     @property
     def seeds(self) -> range:
         """All of them, from the first on."""
         return range(1, self.sizes[ALL].repeats + 1)
 
+    sweep: str = ""
+    """The sweep whose best settings these have."""
+
     @property
     def own(self) -> Config:
-        """The configuration of a run."""
-        return self.config(ALL)
+        """The configuration of a run, but for what a sweep says."""
+        changes = {configs.ALIASES.get(name, name): value for name, value in self.changes.items()}
+        return replace(self, changes=changes).config(ALL)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A sweep: points of a grid, each for a short time; its best settings are those of some experiments."""
+
+    preset: str
+    budget: str
+    policy: str = ""
+    grid: Mapping[str, Any] = field(default_factory=dict)
+    """The paper's, if nothing is said."""
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(values, list) for values in self.grid.values()):
+            raise ValueError("a grid has a list of values for each name")
+
+    def words(self) -> list[str]:
+        """The command, without --output."""
+        points = [f"{name}={','.join(map(configs.toml, values))}" for name, values in self.grid.items()]
+        given = [*(["--policy", self.policy] if self.policy else []), "--budget", self.budget]
+        return ["arz", "sweep", self.preset, *given, *(word for point in points for word in ("--grid", point))]
+
+    def sweep(self, folder: Path) -> Sweep:
+        """The sweep itself, in this folder."""
+        base = configs.load(self.preset)
+        if self.policy and configs.kind_of(base, "policy") != self.policy:
+            base = configs.with_policy(base, self.policy)
+        grid = self.grid or PAPER[configs.kind_of(base, "search")]
+        return Sweep(configs.override(base, {"budget": self.budget}), grid, folder, preset=self.preset)
 
 
 @dataclass(frozen=True)
@@ -88,6 +129,13 @@ class Group:
     """What a note calls the experiment."""
     tests: tuple[Mapping[str, Any], ...] = ({},)
     """The variants of the task in which champions are tested, where the task has such fields."""
+    at: int = 0
+    """Runs are told as they stood after so many steps; 0 for their end."""
+    sweeps: Mapping[str, Grid] = field(default_factory=dict)
+    sweep_runs: str = "runs/sweep-{name}"
+    """The folder of a sweep, from where the command is given."""
+    sweep_data: str = "sweep-{name}.json"
+    """What is kept of it, from the folder of the group."""
     figure: str = ""
     """What is drawn; see `figures.py`. Empty for nothing."""
     tables: tuple[Table, ...] = ()
@@ -98,18 +146,22 @@ class Group:
         for name, each in self.series.items():
             if not re.fullmatch(r"[\w.-]+", name):
                 raise ValueError(f"{name!r} is no name for a file, as that of an experiment must be")
-            if each.goes_on and each.goes_on not in self.series:
-                hint = did_you_mean(each.goes_on, self.series)
-                raise ValueError(f"{name} goes on with {each.goes_on!r}, which is not there.{hint}")
+            before = list(self.series)[: list(self.series).index(name)]
+            if each.goes_on and each.goes_on not in before:
+                hint = did_you_mean(each.goes_on, before)
+                raise ValueError(f"{name} goes on with {each.goes_on!r}, which is not there before it.{hint}")
+            if each.sweep and each.sweep not in self.sweeps:
+                raise ValueError(f"there is no sweep {each.sweep!r}.{did_you_mean(each.sweep, self.sweeps)}")
             if not each.goes_on:
                 _ = each.own  # refuses what does not fit
         for of, members in self.variations.items():
             for name in members.values():
                 if name not in self.series:
                     raise ValueError(f"{of} has {name!r}, which is not there.{did_you_mean(name, self.series)}")
-        for path in (self.runs, *(each.start for each in self.series.values())):
+        for path in (self.runs, self.sweep_runs, *(each.start for each in self.series.values())):
             _check_path(path, most_up=0)
-        _check_path(self.data, most_up=1)
+        for path in (self.data, self.sweep_data):
+            _check_path(path, most_up=1)
         for table in self.tables:
             for page in table.pages:
                 _check_path(page, most_up=2)
@@ -140,23 +192,60 @@ class Group:
         folder = self.run_folder(series, seed)
         if series.goes_on:
             return ["arz", "resume", folder, *as_options(series.changes)]
-        preset, changes = [series.preset], dict(series.changes)
+        command, changes = ["evolve", series.preset], dict(series.changes)
         if series.preset == "gymnasium":  # the environment stands for it
-            preset = ["--env", str(changes.pop("env"))]
+            command = ["evolve", "--env", str(changes.pop("env"))]
+        elif series.policy:
+            method, _, task = series.preset.partition("-")
+            others = ["--task", task] if task != "cartpole" else []
+            command = ["train", method, *others, "--policy", series.policy]
+        budget = {"budget": changes.pop("budget")} if "{budget}" in self.words else {}
         given = {
-            "{preset}": preset,
+            "{preset}": command,
             "{changes}": as_options(changes),
+            "{budget}": as_options(budget),
+            "{best}": as_options(self.best(series)),
             "{start}": ["--start", series.start.format(seed=seed)] if series.start else [],
             "{seed}": [str(seed)],
             "{folder}": [folder],
         }
-        return ["arz", "evolve", *(word for part in self.words.split() for word in given.get(part, [part]))]
+        return ["arz", *(word for part in self.words.split() for word in given.get(part, [part]))]
 
     def told(self, series: Series, seed: int | str = "N") -> str:
         """The same, as one types it."""
         return shlex.join(self.command(series, seed))
 
+    def config(self, series: Series) -> Config:
+        """Of its runs, with the best settings of its sweep."""
+        return configs.override(series.own, self.best(series))
+
     # ---- what is kept ----
+
+    def best(self, series: Series) -> dict[str, Any]:
+        """The best settings of its sweep; none, if there is no sweep, or it was not made yet."""
+        if not series.sweep or not self.sweep_file(series.sweep).exists():
+            return {}
+        best = self.sweep_note(series.sweep)["best"]
+        return {str(name): value for name, value in best.items()}
+
+    def sweep_note(self, name: str) -> dict[str, Any]:
+        """What is kept of a sweep: its command, the best settings, and what was tried.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        file = self.sweep_file(name)
+        try:
+            note = json.loads(read_text(file, MOST_BYTES))
+        except (ValueError, RecursionError):
+            note = None
+        if not isinstance(note, dict) or not isinstance(note.get("best"), dict) or "command" not in note:
+            raise ValueError(f"{file} is not what is kept of a sweep: remove it, and it is made anew")
+        return note
+
+    def sweep_file(self, name: str) -> Path:
+        """What is kept of a sweep."""
+        return self.folder / self.sweep_data.format(name=name)
 
     def file(self, series: Series) -> Path:
         """Where the notes of an experiment are."""
@@ -164,7 +253,7 @@ class Group:
 
     def called(self, series: Series) -> str:
         """What its notes call an experiment."""
-        return series.part if self.named == "settings" else series.name
+        return {"settings": series.part, "method": series.label}.get(self.named, series.name)
 
     def notes(self, name: str = "") -> list[Note]:
         """What is known of all runs, or of those of one experiment, in the order in which they were noted."""
@@ -201,114 +290,3 @@ def notes_in(file: Path) -> list[Note]:
             raise ValueError(f"{file}, line {number}: not the note of a run")
         found.append(note)
     return found
-
-
-# ---- from TOML ----
-
-
-def is_group(name: str) -> bool:
-    """Whether a folder holds a group."""
-    return (Path(name) / FILE).is_file()
-
-
-def load(folder: str | Path) -> Group:
-    """The group of a folder.
-
-    Raises:
-        ValueError: its file is no TOML, or does not say what it can say.
-    """
-    path = Path(folder) / FILE
-    try:
-        return _group(Path(folder), configs.loaded(read_text(path, 4 * configs.LONGEST)))
-    except (ValueError, RecursionError) as error:
-        said = (str(error).splitlines() or ["it is nested too deeply"])[0]
-        raise ValueError(f"{path}: {said}") from None
-
-
-def _group(folder: Path, said: dict[str, Any]) -> Group:
-    experiments = _tables(said.pop("experiments", {}), "experiments")
-    lists = _tables(said.pop("variations", {}), "variations")
-    series = {name: _series(name, about) for name, about in experiments.items()}
-    variations = {}
-    for name, about in lists.items():
-        members, made = _variations(name, about)
-        series |= made
-        variations[name] = members
-    tables = tuple(_table(about) for about in said.pop("tables", []))
-    said["tests"] = tuple(said.get("tests", ({},)))
-    return _made(Group, {**said, "folder": folder, "series": series, "tables": tables, "variations": variations})
-
-
-def _tables(given: Any, name: str) -> dict[str, dict[str, Any]]:
-    if not isinstance(given, dict) or not all(isinstance(each, dict) for each in given.values()):
-        raise ValueError(f"{name} must be tables: [{name}.NAME]")
-    return given
-
-
-def _series(name: str, about: Mapping[str, Any]) -> Series:
-    """An experiment; `seeds` says how many there are, `title` what it is called."""
-    rest = dict(about)
-    seeds = rest.pop("seeds", 1)
-    if not isinstance(seeds, int) or not 1 <= seeds <= 10_000:
-        raise ValueError(f"seeds of {name} must be a whole number from 1 to 10000, not {seeds!r}")
-    if "goes_on" not in rest and "preset" not in rest:
-        raise ValueError(f"{name} needs a preset, or goes_on with the name of an experiment")
-    fixed = {"label": rest.pop("title", name), "preset": rest.pop("preset", "")}
-    return _made(Series, {**rest, **fixed, "name": name, "sizes": {ALL: Size(seeds, "", 1.0)}})
-
-
-def _variations(name: str, about: dict[str, Any]) -> tuple[dict[str, str], dict[str, Series]]:
-    """The experiments NAME-0, NAME-1, ... of a list: pairs of what is changed, in words and as a table.
-
-    In place of the table there may be the name of an experiment that was made anyway. A third is what else differs.
-    """
-    members, made, common = {}, {}, dict(about)
-    each = common.pop("each", [])
-    title, changes = common.pop("title", "{part}"), common.pop("changes", {})
-    if not isinstance(each, list) or not all(_is_pair(pair) for pair in each):
-        raise ValueError(f"each of {name} must be pairs of words and a table: ['stateless', {{ stateful = false }}]")
-    for number, (part, changed, *more) in enumerate(each):
-        if isinstance(changed, str):
-            members[part] = changed
-            continue
-        members[part] = f"{name}-{number}"
-        about_it = {**common, **(more[0] if more else {}), "title": title.format(part=part), "part": part}
-        made[members[part]] = _series(members[part], {**about_it, "changes": {**changes, **changed}})
-    return members, made
-
-
-def _is_pair(pair: Any) -> bool:
-    kinds: list[type | tuple[type, ...]] = [str, (str, dict), dict]
-    is_list = isinstance(pair, list) and 2 <= len(pair) <= 3
-    return is_list and all(isinstance(value, kind) for value, kind in zip(pair, kinds, strict=False))
-
-
-def _table(about: Any) -> Table:
-    if not isinstance(about, dict) or "kind" not in about:
-        raise ValueError("a table needs a kind")
-    known = {item.name for item in fields(Table)} - {"options"}
-    options = {name: value for name, value in about.items() if name not in known}
-    return _made(Table, {**{name: about[name] for name in known & about.keys()}, "options": options})
-
-
-def _made(kind: type[R], values: Mapping[str, Any]) -> R:
-    """A record, if there are such fields and values are of their types."""
-    known = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
-    for name, value in values.items():
-        if name not in known:
-            where = f" {values['name']}" if "name" in values else ""
-            hint = did_you_mean(name, [*known, *_ALSO])
-            raise ValueError(f"there is no field {name!r} in{where or ' a group'}.{hint}")
-        wanted: type = {"str": str, "int": int}.get(str(known[name].type), object)
-        if not isinstance(value, wanted) or (name == "changes" and not isinstance(value, dict)):
-            raise ValueError(f"{name} must be {_WORDS.get(wanted, 'a table')}, not {value!r}")
-    missing = [name for name in _NEEDED & known.keys() if name not in values]
-    if missing:
-        raise ValueError(f"{missing[0]} is missing")
-    return kind(**values)
-
-
-_WORDS: dict[type, str] = {str: "text", int: "a whole number"}
-_NEEDED = {"kind"}
-_ALSO = ("seeds", "title", "experiments", "variations")
-"""What experiments.toml says in other words than the records."""

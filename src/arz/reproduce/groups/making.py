@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from arz.evaluate import Workers
+from arz.files import write_whole
 from arz.policy import AnyPolicy, load_policy
 from arz.reproduce.groups.group import Group, Note, Series
 from arz.reproduce.groups.notes import NOTES, Made
-from arz.reproduce.work import StoppedError, Tally, make_all
+from arz.reproduce.work import StoppedError, Tally, make_all, to_json
 from arz.runs import config as configs
 from arz.runs.config import Config
 from arz.runs.database import is_run
 from arz.runs.pruning import at_end, refuse_link
 from arz.runs.run import Run
-from arz.runs.sweep import make_run
+from arz.runs.sweep import make_run, unbroken
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,34 @@ class Making:
         found = []
         for series in self.chosen:
             seeds = self.missing(series)
-            make_all(seeds, self._attempt(series, tally), self.jobs, self.should_stop)
+            if seeds and series.sweep:
+                self._sweep(series.sweep)
+            make_all(seeds, self._attempt(series, tally), self._at_once(series), self.should_stop)
             for seed in seeds:
                 if self.should_stop():
                     raise StoppedError
                 found.append(self._note(series, seed))
         return found
+
+    def _at_once(self, series: Series) -> int:
+        """How many of its runs at a time."""
+        return 1 if "jobs" in self.group.base(series).own.search.CANNOT else self.jobs
+
+    def _sweep(self, name: str) -> None:
+        """Tries the points of a grid, and keeps their scores, if that was not done yet."""
+        kept, grid = self.group.sweep_file(name), self.group.sweeps[name]
+        if kept.exists():
+            return
+        sweep = grid.sweep(Path(self.group.sweep_runs.format(name=name)))
+        jobs = 1 if "jobs" in sweep.base.search.CANNOT else self.jobs
+        tried = sweep.run(jobs=jobs, workers=self.workers, should_stop=self.should_stop)
+        if len(tried) < len(sweep.points):
+            raise StoppedError
+        best = max((t for t in tried if math.isfinite(t.score)), key=lambda each: each.score, default=None)
+        if best is None:
+            raise ValueError(f"the sweep {name} has no champion: give it a larger budget")
+        scores = [{**each.settings, "score": round(each.score, 1)} for each in tried]
+        write_whole(kept, to_json({"command": shlex.join(grid.words()), "best": best.settings, "tried": scores}))
 
     def _attempt(self, series: Series, tally: Tally) -> Callable[[int, Callable[[], bool]], None]:
         base, changes = self.group.base(series), series.changes
@@ -81,7 +106,7 @@ class Making:
         end = (changes.get("budget"), changes.get("target")) if goes_on else (None, None)
 
         def attempt(seed: int, should_stop: Callable[[], bool]) -> None:
-            config, start = begun(base, seed)
+            config, start = begun(self.group, base, seed)
             folder = Path(self.group.run_folder(series, seed))
             folder.parent.mkdir(parents=True, exist_ok=True)
             score = make_run(
@@ -103,7 +128,8 @@ class Making:
 
     def _note(self, series: Series, seed: int) -> Note:
         """Tests a run that is done; the line is written last."""
-        with Run.open(self.group.run_folder(series, seed)) as run:
+        folder, base = Path(self.group.run_folder(series, seed)), self.group.base(series)
+        with Run.open(unbroken(folder) if "resume" in base.own.search.CANNOT else folder) as run:
             if not series.at:
                 at_end(run, workers=self.workers)
             found = NOTES[self.group.kind](Made(self.group, series, seed, run))
@@ -114,9 +140,9 @@ class Making:
         return found
 
 
-def begun(series: Series, seed: int) -> tuple[Config, AnyPolicy | None]:
+def begun(group: Group, series: Series, seed: int) -> tuple[Config, AnyPolicy | None]:
     """The configuration of a run, and what it starts with."""
-    config = configs.settled(series.own)
+    config = configs.settled(group.config(series))
     if not series.start:
         return config, None
     path = Path(series.start.format(seed=seed))

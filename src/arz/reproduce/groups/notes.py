@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from arz.policy import AnyPolicy
 from arz.program import Program
 from arz.reproduce.groups.group import Group, Note, Series
 from arz.runs.budget import Budget
-from arz.runs.entries import standing
+from arz.runs.entries import entry_of, standing
 from arz.runs.pruning import NAME as PRUNED
 from arz.runs.run import Run
 from arz.simplify import readable
@@ -211,7 +211,13 @@ def settings(made: Made) -> Note:
     }
 
 
+def entry(made: Made) -> Note:
+    """What `arz compare` knows of a run, as it stood after the steps of the group."""
+    series, steps = made.series, made.group.at or None
+    return asdict(entry_of(made.run, method=series.label, episodes=series.episodes, steps=steps))
+
+
 NOTES: dict[str, Callable[[Made], Note]] = {
-    note.__name__: note for note in (growth, walking, adaptation, environment, settings)
+    note.__name__: note for note in (growth, walking, adaptation, environment, settings, entry)
 }
 """How a run is noted, by the kind of its group."""

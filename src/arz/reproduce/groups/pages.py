@@ -17,7 +17,6 @@ from arz.reproduce.groups.group import FILE, MOST_BYTES, PAGE, Group, Table
 from arz.reproduce.groups.notes import NOTES
 from arz.reproduce.groups.tables import TABLES
 
-FIGURE = "runs.png"
 DAMAGE = (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError, ZeroDivisionError)
 """What notes that are not what they should be can raise."""
 
@@ -113,6 +112,7 @@ def write(group: Group) -> list[Path]:
     for file in written:
         write_whole(file, pages[file])
     if group.figure:
-        style.save(FIGURES[group.figure](group), group.folder / FIGURE)
-        written.append(group.folder / FIGURE)
+        draw, name = FIGURES[group.figure]
+        style.save(draw(group), group.folder / name)
+        written.append(group.folder / name)
     return written

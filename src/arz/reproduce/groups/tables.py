@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from arz.analysis import statistics
+from arz.analysis.comparison import Comparison
+from arz.analysis.comparison_tables import markdown, usual_success
 from arz.files import read_text
 from arz.reproduce.groups.group import MOST_BYTES, Group, Note, notes_in
+from arz.runs.entries import Entry, from_lines
 from arz.tasks.quadruped import LEGS
 
 WHICH = ("none", *LEGS)
@@ -297,12 +300,42 @@ def environments(group: Group, champions: str) -> str:
     return lined([*columns, "lines", "parameters", "FLOPs"], cells, ["---", *["---:"] * 7])
 
 
+# ---- programs against networks ----
+
+
+def entries_of(group: Group) -> list[Entry]:
+    """All runs of a comparison, in the order of their files."""
+    files = sorted({file for file in map(group.file, group.series.values()) if file.exists()})
+    return [entry for file in files for entry in from_lines(read_text(file, MOST_BYTES), str(file))]
+
+
+def comparison(group: Group, shown: str) -> str:
+    """The commands of all methods, and the tables of `arz compare`; the folder is called as it is shown."""
+    kept = [series for series in group.series.values() if group.file(series).exists()]
+    commands = "\n".join(f"    {spelled(group.command(series, 1))}" for series in kept)
+    sweeps = dict.fromkeys(series.sweep for series in kept if series.sweep)
+    before = "\n".join(f"    {group.sweep_note(name)['command']}" for name in sweeps)
+    entries = entries_of(group)
+    made = markdown(Comparison.of(entries, usual_success(entries)))
+    how = f" --steps {group.at} --episodes {entries[0].episodes}"
+    return (
+        f"The sweeps, each with an --output:\n\n{before}\n\nThe runs, here with their first seed:\n\n{commands}\n\n"
+        f"What is kept of each method: `arz compare 'LABEL=RUN' ...{how} --save FILE`. "
+        f"The tables: `arz compare {shown}/*.jsonl --markdown`.\n\n{made}"
+    )
+
+
+def spelled(words: Iterable[str]) -> str:
+    """A command as one types it, with no more quotes than it takes."""
+    return " ".join(f"'{word}'" if " " in word else word for word in words)
+
+
 TABLES: dict[str, Callable[..., str]] = {
     table.__name__: table
     for table in (
         *(every_run, parts, leg_parts, against, in_short),
         *(adaptive_runs, gap, expected_costs, in_detail, settings),
-        *(successes, simulators, best_champion, environments),
+        *(successes, simulators, best_champion, environments, comparison),
     )
 }
 """The kinds of tables."""
