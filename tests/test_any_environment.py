@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -79,11 +80,22 @@ def test_programs_that_run_side_by_side_do_not_disturb_each_other() -> None:
             assert np.array_equal(getattr(alone, name)[0], getattr(together, name)[number])
 
 
+def test_threads_do_not_disturb_each_other() -> None:
+    """As in a sweep that makes several runs at a time: each thread has environments of its own."""
+    task = AnyEnvironment("CartPole-v1", steps=40).settled()
+    programs = random_batch(Memory(4, 2, scalars=4, vectors=5, matrices=0, indices=2), 40, 8)
+    expected = arz.evaluate(programs, task, EPISODES, threads=1)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(arz.evaluate, programs, task, EPISODES, threads=1) for _ in range(8)]
+        for each in asked:
+            assert np.array_equal(each.result().returns, expected.returns)
+
+
 def test_what_was_left_running_is_not_stepped_on() -> None:
     """After an error in the middle of a rollout, the next one with fewer programs begins anew."""
     task, program = AnyEnvironment("CartPole-v1", steps=30).settled(), random_batch(Memory(4, 2, 4, 5, 0, 2), 1, 8)[0]
     expected = arz.evaluate(program, task, EPISODES, threads=1)
-    (kept,) = [episodes for episodes in gymnasium_episodes._OPEN.values() if episodes.task == task]
+    (kept,) = [episodes for episodes in gymnasium_episodes._OPEN.episodes.values() if episodes.task == task]
     kept.statuses[:] = RUNNING
     taken = kept.times[-1]
     assert np.array_equal(arz.evaluate(program, task, EPISODES, threads=1).returns, expected.returns)

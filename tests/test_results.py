@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 
 import arz
@@ -18,6 +18,12 @@ from arz.cli import main
 from arz.episode import run_episode
 from arz.explain.linear import read
 from arz.explain.summary import is_on_path, is_telling
+from arz.reproduce.groups import pages
+from arz.reproduce.groups.group import FILE, Group
+from arz.reproduce.groups.making import begun
+from arz.reproduce.groups.reading import load
+from arz.reproduce.groups.tables import legs, middle, over_legs, worst
+from arz.runs.run import Run
 from arz.simplify import with_own_names
 from arz.tasks.gymnasium import AnyEnvironment
 
@@ -34,52 +40,97 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def test_the_tables_follow_from_the_data() -> None:
-    module = script("cartpole")
-    assert (ROOT / "results" / "cartpole" / "tables.md").read_text() == "".join(module.tables())
-    page = (ROOT / "results" / "README.md").read_text()
-    assert module.summary() in page
-    assert module.gap() in page
+GROUPS = sorted(str(path.parent.relative_to(ROOT / "results")) for path in (ROOT / "results").rglob(FILE))
+COMPARED = [name for name in GROUPS if name.startswith("baselines/")]
 
 
-def test_the_tables_of_the_quadruped_follow_from_the_data() -> None:
-    module = script("quadruped")
-    assert module.rows()
-    assert (ROOT / "results" / "quadruped" / "tables.md").read_text() == module.page()
-    assert module.summary() in (ROOT / "results" / "README.md").read_text()
+def group(name: str) -> Group:
+    return load(ROOT / "results" / name)
 
 
-def test_the_tables_of_grow_and_tune_follow_from_the_data() -> None:
-    module = script("grow")
-    assert (ROOT / "results" / "grow" / "tables.md").read_text() == module.page()
-    assert module.summary() in (ROOT / "results" / "README.md").read_text()
-    search = (ROOT / "docs" / "search.md").read_text()
-    assert module.parts() in search
-    assert module.leg_parts() in search
-    assert module.against() in search
+def test_there_are_groups() -> None:
+    compared = ["cartpole", "cartpole-few-steps", "quadruped", "quadruped-few-steps"]
+    assert [f"baselines/{name}" for name in compared] == COMPARED
+    assert set(GROUPS) - set(COMPARED) == {"cartpole", "environments", "grow", "quadruped", "tuning"}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_tables_follow_from_the_data(name: str) -> None:
+    """Those of the group's own page, and those between marks in others."""
+    found = group(name)
+    pages.check(found)
+    assert found.notes()
+    own = found.folder / "tables.md"
+    assert pages.page(found) == (own.read_text() if own.exists() else "")
+    for file, texts in pages.marked(found).items():
+        for mark, text in texts.items():
+            assert pages.with_text(file.read_text(), mark, text) == file.read_text()
+
+
+def test_where_tables_stand() -> None:
+    found = {name: {file.name: set(texts) for file, texts in pages.marked(group(name)).items()} for name in GROUPS}
+    assert found == {
+        **{name: {} for name in COMPARED},
+        "cartpole": {"README.md": {"adaptive-runs", "gap"}},
+        "environments": {"environments.md": {"environments"}},
+        "grow": {"README.md": {"grow"}, "search.md": {"against", "parts", "legs"}},
+        "quadruped": {"README.md": {"quadruped"}},
+        "tuning": {"search.md": {"tuning", "tuning-before"}},
+    }
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_commands_that_are_kept_are_those_of_the_experiments(name: str) -> None:
+    """Word by word; what is kept of cartpole has no quotes."""
+    found = group(name)
+    series = {found.called(each): each for each in found.series.values()}
+    for note in found.notes():
+        if "command" in note:
+            ours = found.command(series[note[found.named]], note["seed"])
+            kept = note["command"].split() if name == "cartpole" else shlex.split(note["command"])
+            assert " ".join(ours) == " ".join(kept)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_command_of_an_experiment_makes_its_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command and the run that is made have one configuration."""
+    made: list[tuple[Any, int]] = []
+
+    def create(config: Any, *, seed: int, **_: Any) -> Any:
+        made.append((config, seed))
+        raise ValueError("enough")
+
+    monkeypatch.setattr(Run, "create", create)
+    monkeypatch.chdir(ROOT)
+    found = group(name)
+    for series in found.series.values():
+        if not series.goes_on and not series.start.startswith("runs/"):
+            assert main(found.command(series, 1)[1:]) == 2
+            assert made[-1] == (begun(found, series, 1)[0], 1)
+
+
+def test_all_seeds_are_reported() -> None:
+    """From the first on."""
     for name in ("cartpole", "quadruped", "cartpole-300m-0"):
-        seeds = sorted(row["seed"] for row in module.rows(name))
-        assert seeds == list(range(1, len(seeds) + 1))  # all of them, from the first on
+        seeds = sorted(note["seed"] for note in group("grow").notes(name))
+        assert seeds == list(range(1, len(seeds) + 1))
 
 
 def test_the_results_that_readme_shows_follow_from_the_data() -> None:
     readme = (ROOT / "README.md").read_text()
     (table,) = re.findall(r"^\| task \|.*\n\|---.*\n((?:\|.*\n)+)", readme, flags=re.M)
     quadruped, paper, networks, cartpole, regularized, equal, environments, claims = table.splitlines()
-    grow = script("grow")
-
-    def told(scores: list[float]) -> str:
-        return f"{np.median(scores):.0f} ({min(scores):.0f} to {max(scores):.0f})"
+    grow = group("grow")
 
     def is_held(row: dict[str, Any]) -> bool:
-        return bool(grow.over_legs(row) > 570 and grow.legs(row) == 4)
+        return bool(over_legs(row) > 570 and legs(row) == 4)
 
-    rows = grow.rows("quadruped")
-    shares = [grow.over_legs(row, "mujoco") / grow.over_legs(row) for row in rows]
+    rows = grow.notes("quadruped")
+    shares = [over_legs(row, "mujoco") / over_legs(row) for row in rows]
     assert f"{len(rows)} seeds" in quadruped
-    assert f"| {told([grow.over_legs(row) for row in rows])} |" in quadruped
+    assert f"| {middle([over_legs(row) for row in rows])} |" in quadruped
     assert f"{sum(map(is_held, rows))} of 10 are above 570" in quadruped
-    assert sorted(4 - grow.legs(row) for row in rows)[-3:] == [0, 1, 2]  # legs that were not learned
+    assert sorted(4 - legs(row) for row in rows)[-3:] == [0, 1, 2]  # legs that were not learned
     assert f"{100 * min(shares):.0f} to {max(shares):.0%}".replace("%", " %") in quadruped
 
     about = ROOT / "results" / "reproduction" / "hour" / "quadruped-progress" / "about.json"
@@ -89,16 +140,17 @@ def test_the_results_that_readme_shows_follow_from_the_data() -> None:
     settings = f"{best['quadruped-arz']:.0f} with our settings, {best['quadruped-paper']:.0f} with the paper's"
     assert settings in paper
 
-    (lstm,) = [row for row in grow.against().splitlines() if row.startswith("| 200M | LSTM")]
-    (ours,) = [row for row in grow.against().splitlines() if row.startswith("| 200M | programs, `quadruped` |")]
+    against = pages.marked(grow)[ROOT / "docs" / "search.md"]["against"].splitlines()
+    (lstm,) = [row for row in against if row.startswith("| 200M | LSTM")]
+    (ours,) = [row for row in against if row.startswith("| 200M | programs, `quadruped` |")]
     assert lstm.split(" | ")[-1].strip(" |") in networks
     assert ours.split(" | ")[-1].strip(" |") in networks
 
-    rows = grow.rows("cartpole")
+    rows = grow.notes("cartpole")
     sizes = [row["lines"] for row in rows]
-    assert f"| {told([grow.worst(row) for row in rows])} |" in cartpole
+    assert f"| {middle([worst(row) for row in rows])} |" in cartpole
     assert f"{min(sizes)} to {max(sizes)} lines" in cartpole
-    assert f"| {told([row['own'] for row in script('cartpole').rows('continuous')])} |" in regularized
+    assert f"| {middle([row['own'] for row in group('cartpole').notes('continuous')])} |" in regularized
 
     page = (ROOT / "results" / "baselines" / "cartpole" / "tables.md").read_text()
     for place, change in enumerate(("sudden", "continuous")):  # the first tables have these changes
@@ -109,7 +161,7 @@ def test_the_results_that_readme_shows_follow_from_the_data() -> None:
         assert f"{change} {pair[0]} against {pair[1]}" in equal
 
     for name in ("pendulum", "acrobot", "mountain-car"):
-        scores = [mean for row in grow.rows(name) for mean, _ in row["tests"].values()]
+        scores = [mean for row in grow.notes(name) for mean, _ in row["tests"].values()]
         assert f"{min(scores):.1f} to {max(scores):.1f}" in environments
 
     (counts,) = re.findall(r"^61 claims: .*$", (ROOT / "docs" / "reproduction.md").read_text(), flags=re.M)
@@ -120,15 +172,14 @@ def test_the_results_that_readme_shows_follow_from_the_data() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_champions_that_grew_score_what_the_data_says(seed: int) -> None:
-    (row,) = [row for row in script("grow").rows("cartpole") if row["seed"] == seed]
+    (row,) = [row for row in group("grow").notes("cartpole") if row["seed"] == seed]
     program = arz.Program.load(ROOT / "results" / "grow" / "champions" / f"cartpole-{seed}.arz")
     for found in arz.assess(program, arz.Cartpole(), episodes=1000, change="sudden"):
         assert found.mean == pytest.approx(row["tests"][f"sudden {found.task}"][0], abs=0.1)
 
 
 def test_champions_of_the_quadruped_score_what_the_data_says() -> None:
-    module = script("quadruped")
-    for row in module.rows():
+    for row in group("quadruped").notes():
         name = f"{row['experiment']}-{row['seed']}"
         program = arz.Program.load(ROOT / "results" / "quadruped" / "champions" / f"{name}.arz")
         task = arz.Quadruped(leg="FR", contact_iterations=row["contact_iterations"])
@@ -136,37 +187,27 @@ def test_champions_of_the_quadruped_score_what_the_data_says() -> None:
         assert score == pytest.approx(row["tests"]["batched"]["FR"]["return"], abs=0.1)
 
 
-@pytest.mark.parametrize("few", [False, True])
-@pytest.mark.parametrize("group", ["cartpole", "quadruped"])
-def test_the_tables_of_the_baselines_follow_from_the_data(group: str, few: bool) -> None:
-    module = script("baselines")
-    folder = module.folder_of(group, few)
-    assert (folder / "tables.md").read_text() == module.page(group, few)
+@pytest.mark.parametrize("name", COMPARED)
+def test_the_tables_of_the_baselines_are_those_of_compare(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    sources = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "results" / name).glob("*.jsonl"))
+    assert main(["compare", *sources, "--markdown"]) == 0
+    assert pages.page(group(name)).endswith(capsys.readouterr().out)
 
 
 def test_the_tables_of_methods_are_printed_by_compare() -> None:
-    module = script("baselines")
-    printed = "".join(
-        (module.folder_of(group, few) / "tables.md").read_text() for group in module.GROUPS for few in (0, 1)
-    )
+    printed = "".join((ROOT / "results" / name / "tables.md").read_text() for name in COMPARED)
     tables = re.findall(r"^\| method \|.*\n(?:\|.*\n)+", (ROOT / "results" / "README.md").read_text(), flags=re.M)
     assert len(tables) >= 4
     for table in tables:
         assert table in printed
 
 
-def test_the_table_of_settings_follows_from_the_data() -> None:
-    page = (ROOT / "docs" / "search.md").read_text()
-    tuning = script("tuning")
-    for mark, file in (("tuning", tuning.FILE), ("tuning-before", tuning.BEFORE)):
-        found = re.search(f"<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->", page, flags=re.S)
-        assert found is not None
-        assert found.group(1).strip() == tuning.table(file)
-
-
 @pytest.mark.parametrize("experiment", ["continuous", "sudden"])
 def test_champions_score_what_the_data_says(experiment: str) -> None:
-    rows = script("cartpole").rows(experiment)
+    rows = group("cartpole").notes(experiment)
     assert len(rows) == 10
     for row in rows[:3]:
         program = arz.Program.load(ROOT / "results" / "cartpole" / "champions" / f"{experiment}-{row['seed']}.arz")
@@ -198,10 +239,8 @@ def test_how_linear_the_champions_are() -> None:
     assert found == {"exact": [7], "on path": [], "like": [1, 4, 6, 8, 9], "not": [2, 3, 5, 10]}
 
 
-def test_the_table_of_environments_follows_from_the_data() -> None:
-    page, module = (ROOT / "docs" / "environments.md").read_text(), script("environments")
-    assert f"<!-- environments -->\n{module.table()}<!-- /environments -->" in page
-    row = next(row for row in module.rows() if row["env"] == "MountainCarContinuous-v0")
+def test_a_champion_of_an_environment_scores_what_the_data_says() -> None:
+    row = group("environments").notes("MountainCarContinuous-v0")[0]
     program = arz.Program.load(ROOT / "results" / "environments" / "champions" / f"{row['env']}-{row['seed']}.arz")
     task = AnyEnvironment(row["env"]).settled()
     assert arz.evaluate(program, task, arz.fresh_episodes(10), threads=1).mean[0] == pytest.approx(row["return"], abs=3)

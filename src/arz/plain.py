@@ -28,3 +28,21 @@ def printable(text: str) -> str:
 def first_line(error: Exception) -> str:
     """What an error says, in a line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def duration(seconds: float) -> str:
+    """A time for people."""
+    seconds = max(0, round(seconds))
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m{seconds % 60:02}s"
+    return f"{seconds // 3600}h{seconds % 3600 // 60:02}m"
+
+
+def short(number: float) -> str:
+    """A large number for people."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}"
+    return f"{number:.0f}"

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from arz.plain import clean
+from arz.plain import clean, duration, short
 from arz.runs.session import Progress as Standing
 
 INTERRUPTED = 130
@@ -234,21 +234,3 @@ def describe(standing: Standing, still: float = 0.0) -> str:
 
 def _score(value: float) -> str:
     return f"{value:.0f}" if math.isfinite(value) else "none"
-
-
-def duration(seconds: float) -> str:
-    """A time for people."""
-    seconds = max(0, round(seconds))
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3600:
-        return f"{seconds // 60}m{seconds % 60:02}s"
-    return f"{seconds // 3600}h{seconds % 3600 // 60:02}m"
-
-
-def short(number: float) -> str:
-    """A large number for people."""
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= limit:
-            return f"{number / limit:.1f}{unit}"
-    return f"{number:.0f}"

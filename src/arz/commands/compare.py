@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
 import io
-import json
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
 from pathlib import Path
 
 from arz import terminal
 from arz.analysis import comparison as comparisons
-from arz.analysis.comparison import Comparison, Method
-from arz.analysis.statistics import Interval
+from arz.analysis.comparison import Comparison
+from arz.analysis.comparison_tables import markdown, remarks, tables, usual_success
 from arz.commands.checks import check_threads, refuse_existing
 from arz.commands.options import add_import, add_json, add_threads
 from arz.commands.printing import print_json
 from arz.files import read_text, write_whole
 from arz.plotting import style
 from arz.runs.database import is_run
-from arz.runs.entries import ACROSS, Entry, entry_of, from_lines, to_lines
+from arz.runs.entries import Entry, entry_of, from_lines, to_lines
 from arz.runs.run import Run
-from arz.tasks import TASKS
 
 MOST_BYTES = 2**26
 """Of a file with entries."""
@@ -63,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
         refuse_existing(path)
     style.check_name(options.figure)
     found = [entry for source in options.sources for entry in _entries(source, options)]
-    least = options.success if options.success is not None else _usual_success(found)
+    least = options.success if options.success is not None else usual_success(found)
     made = Comparison.of(found, least)
     if options.save:
         write_whole(Path(options.save), to_lines(found))
@@ -109,89 +104,14 @@ def _entries(source: str, options: argparse.Namespace) -> list[Entry]:
     return found
 
 
-def _usual_success(entries: list[Entry]) -> float | None:
-    """What the task of the entries calls a success; None where it does not say."""
-    try:
-        variant = json.loads(entries[0].tested_on) if entries else {}
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(variant, dict):
-        return None
-    kinds = [kind for kind in TASKS.values() if variant.keys() <= {item.name for item in fields(kind)}]
-    with contextlib.suppress(ValueError, TypeError):  # nobody knows what a file holds
-        return kinds[0](**variant).success if kinds else None
-    return None
-
-
-@dataclass(frozen=True)
-class _Table:
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    text: int = 1
-    """So many columns, from the left, are text."""
-
-    def __str__(self) -> str:
-        lines = [self.columns, ["---" if k < self.text else "---:" for k in range(len(self.columns))], *self.rows]
-        return f"{self.title}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
 def _print(made: Comparison, is_markdown: bool) -> None:
     if is_markdown:
-        terminal.say("\n".join(map(str, _tables(made))))
-    else:
-        for each in _tables(made):
-            terminal.show_table(each.title, each.columns, each.rows, text=each.columns[: each.text])
-    if not made.is_even:
-        how = "--steps compares runs as they stood after so many steps of the task"
-        terminal.say(f"Budgets differ by more than 10 %: {how}.")
-    if any(len(method.entries) == 1 for method in made.methods):
-        terminal.say("There is no interval for a method with one run: repeat it with other seeds.")
-
-
-def _tables(made: Comparison) -> Iterator[_Table]:
-    for protocol, methods in made.protocols().items():
-        title = f"Interquartile mean of the mean returns, with its 95 % interval; {protocol}"
-        for group in dict.fromkeys(test.rpartition(" ")[0] for test in made.tests):
-            tests = [test for test in made.tests if test.rpartition(" ")[0] == group]
-            rows = [[method.name, *(_shown(method.score(test)) for test in tests)] for method in methods]
-            yield _Table(f"{title}: {group}", ["method", *(test.rpartition(" ")[2] for test in tests)], rows)
-        yield _totals(made, methods, protocol)
-    if made.pairs:
-        rows = [
-            [pair.first, pair.second, f"{pair.superiority:.2f}", f"{pair.p:.2g}", f"{pair.corrected:.2g}"]
-            for pair in made.pairs
-        ]
-        columns = ["first", "second", "first is better (A12)", "p", "p (Holm)"]
-        yield _Table("Pairs of methods, all repeats", columns, rows, text=2)
-
-
-def _totals(made: Comparison, methods: Sequence[Method], protocol: str) -> _Table:
-    rows = []
-    for method in methods:
-        budget = [terminal.short(method.median(name)) for name in ACROSS[:2]]
-        rows.append(
-            [
-                method.name,
-                str(len(method.entries)),
-                _shown(method.overall),
-                *([] if made.least is None else [_shown_share(method.success(made.least))]),
-                *budget,
-                terminal.duration(method.median("seconds")),
-                *(f"{method.median(name):.0f}" for name in ("parameters", "flops")),
-            ]
-        )
-    success = [] if made.least is None else [f"{made.least:g} in every test"]
-    columns = ["method", "runs", "all tests", *success, "evaluations", "steps", "time", "parameters", "FLOPs"]
-    return _Table(f"All tests, and medians of what it took; {protocol}", columns, rows)
-
-
-def _shown_share(rate: Interval) -> str:
-    return f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%})"
-
-
-def _shown(interval: Interval) -> str:
-    return f"{interval.value:.0f}" if math.isnan(interval.low) else str(interval)
+        terminal.say(markdown(made), end="")
+        return
+    for each in tables(made):
+        terminal.show_table(each.title, each.columns, each.rows, text=each.columns[: each.text])
+    for remark in remarks(made):
+        terminal.say(remark)
 
 
 def _csv(made: Comparison) -> str:

@@ -16,7 +16,6 @@ from arz.tasks.cartpole import NAMED, TESTED
 
 BACKENDS = ("local", "ray")
 """Who evaluates policies."""
-ALIASES = {"--max-cadfs": ("--cadfs",)}
 """Shorter names of options."""
 
 
@@ -145,7 +144,7 @@ def add_fields(parser: argparse.ArgumentParser, preset: str, policy: str = "") -
                 dest=f"field_{name}",
             )
         else:
-            names = [option, *ALIASES.get(option, ())]
+            names = [option, *(f"--{other}" for other, meant in configs.ALIASES.items() if meant == name)]
             groups[table].add_argument(
                 *names, default=argparse.SUPPRESS, help=text, metavar="VALUE", dest=f"field_{name}"
             )

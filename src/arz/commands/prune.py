@@ -13,15 +13,10 @@ from arz.commands.checks import check_threads, refuse_existing
 from arz.commands.options import add_episode, add_import, add_json, add_source, add_threads
 from arz.commands.printing import print_json, print_policy
 from arz.commands.sources import own_task, policy_and_known_task, program_of
-from arz.files import write_whole
-from arz.program import Program
 from arz.runs.database import is_run
-from arz.runs.pruning import Pruned, lines
+from arz.runs.pruning import NAME, Pruned, as_in_run, at_end, keep, lines
 from arz.runs.pruning import prune as pruned
 from arz.runs.run import Run
-
-NAME = "pruned.arz"
-"""What a run's pruned champion is called, in its folder."""
 
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
@@ -66,47 +61,12 @@ def run(options: argparse.Namespace) -> None:
     terminal.say(sentence(found, target))
 
 
-def as_in_run(run: Run) -> dict[str, Any]:
-    """How the champion of a run is pruned."""
-    search = run.config.search
-    how = {"survival": search.survival_worth, "episodes": search.selection_episodes, "seed": run.seed}
-    return how | ({"tolerance": run.config.limits.prune} if run.config.limits.prune else {})
-
-
 def ending(run: Run, threads: int | None, pool: RayWorkers | None, is_silent: bool) -> tuple[Pruned, Path] | None:
     """The champion of a run as small as its configuration allows, in the folder of the run; None if it shall not be."""
-    champion = run.champion
-    if not run.config.limits.prune or run.folder is None or not isinstance(champion, Program):
+    if not run.config.limits.prune:
         return None
-    path = run.folder / NAME
-    refuse_link(path)
     with terminal.bar(is_silent) as show:
-        found = pruned(
-            champion,
-            run.config.task,
-            threads=threads,
-            workers=pool,
-            show=lambda share, text: show(share, f"pruning: {text}"),
-            **as_in_run(run),
-        )
-    keep(found, path)
-    return found, path
-
-
-def keep(found: Pruned, path: Path) -> None:
-    """Writes the smaller program."""
-    refuse_link(path)
-    write_whole(path, str(found.program))
-
-
-def refuse_link(path: Path) -> None:
-    """Nothing is written through links.
-
-    Raises:
-        ValueError: there is one.
-    """
-    if path.is_symlink():
-        raise ValueError(f"{path} is a link, and nothing is written through links: remove it")
+        return at_end(run, threads=threads, workers=pool, show=show)
 
 
 def told(found: Pruned, path: Path) -> dict[str, Any]:

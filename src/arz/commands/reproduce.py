@@ -1,4 +1,4 @@
-"""`arz reproduce`: the paper's results anew."""
+"""`arz reproduce`: the paper's results anew, and experiments of one's own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from arz import terminal
+from arz.commands import groups
 from arz.commands.backend import workers
 from arz.commands.checks import check_threads, refuse_existing
 from arz.commands.options import add_backend, add_json
@@ -16,6 +17,7 @@ from arz.commands.printing import print_json
 from arz.evaluate import Workers
 from arz.files import write_whole
 from arz.interpreter import available_threads
+from arz.plain import duration
 from arz.reproduce.pages import Kept, all_kept, is_kept, keep
 from arz.reproduce.plan import SCALES, Item, find_item, item_names
 from arz.reproduce.summary import MADE, summary
@@ -24,7 +26,9 @@ from arz.reproduce.work import StoppedError, Work
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
     """The options of the command."""
-    parser.add_argument("items", nargs="*", metavar="ITEM", help="what --list shows, or all")
+    parser.add_argument(
+        "items", nargs="*", metavar="ITEM", help="what --list shows, or all; or folders with experiments"
+    )
     parser.add_argument("--list", action="store_true", help="show what there is, and what it takes")
     parser.add_argument(
         "--scale",
@@ -35,6 +39,10 @@ def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
     parser.add_argument("--output", metavar="FOLDER", default="reproduction", help="where (default: reproduction)")
     parser.add_argument("--jobs", type=int, help="runs at a time, one thread each (default: as many as cores)")
     parser.add_argument("--summary", metavar="FILE", help="write a page on all claims, from what is in FOLDER")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="of the experiments of a folder, these; after the folder"
+    )
+    parser.add_argument("--tables", action="store_true", help="of a folder, only write the tables anew: makes no run")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     add_backend(parser)
     add_json(parser)
@@ -43,6 +51,8 @@ def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Makes results of the paper anew."""
     check_threads(options.jobs)
+    if found := groups.chosen(options):
+        return groups.run(found, options)
     if options.list:
         _list(options)
         return 0
@@ -85,7 +95,7 @@ def _make(
             count, minutes = len(item.runs(work.scale)), item.minutes(work.scale) / jobs
             if count:
                 terminal.note(
-                    f"{item.name}: {count} runs, {jobs} at a time, about {terminal.duration(60 * minutes)} "
+                    f"{item.name}: {count} runs, {jobs} at a time, about {duration(60 * minutes)} "
                     "if none is done yet. Ctrl-C stops and saves.",
                     is_silent,
                 )

@@ -20,6 +20,7 @@ from arz.commands.sources import policy_at, with_fields
 from arz.commands.standing import summary
 from arz.files import folder_inside
 from arz.names import install
+from arz.plain import duration
 from arz.plotting import style
 from arz.policy import AnyPolicy
 from arz.runs import config as configs
@@ -132,7 +133,7 @@ def go_on(run: Run, options: argparse.Namespace, log_class: Any, pool: RayWorker
         )
         return terminal.INTERRUPTED
     if not is_silent:
-        spent = terminal.duration(run.facts["seconds"])
+        spent = duration(run.facts["seconds"])
         more = f" To go on, give arz resume {MORE[reason]}." if goes_on and reason in MORE else ""
         terminal.note(f"Ended: {ENDINGS[reason]}, after {spent}.{more}")
     _report(run, options, reason, pool)

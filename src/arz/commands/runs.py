@@ -11,6 +11,7 @@ from arz import terminal
 from arz.commands.options import add_json
 from arz.commands.printing import print_json
 from arz.commands.standing import STATUS_TEXT, summary
+from arz.plain import duration
 from arz.runs.database import is_run
 from arz.runs.run import Run
 
@@ -47,7 +48,7 @@ def _run_row(row: dict[str, Any]) -> list[str]:
     if "seed" not in row:
         return [Path(row["run"]).name, *[""] * 6, row["status"]]
     scores = ["" if row[name] is None else f"{row[name]:.1f}" for name in ("score", "test")]
-    spent = [f"{row['evaluations']:,}", terminal.duration(row["seconds"])]
+    spent = [f"{row['evaluations']:,}", duration(row["seconds"])]
     return [
         Path(row["run"]).name,
         row["task"],

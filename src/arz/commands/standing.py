@@ -7,6 +7,7 @@ from typing import Any
 
 from arz import terminal
 from arz.evaluate import TEST_SEED
+from arz.plain import duration
 from arz.runs.run import Run
 
 STATUS_TEXT = {
@@ -51,6 +52,6 @@ def is_usual(test: dict[str, Any]) -> bool:
 
 def print_standing(about: dict[str, Any]) -> None:
     """Prints the summary of a run in a line."""
-    spent = f"{about['evaluations']:,} evaluations and {terminal.duration(about['seconds'])}"
+    spent = f"{about['evaluations']:,} evaluations and {duration(about['seconds'])}"
     status = STATUS_TEXT.get(about["status"], about["status"])
     terminal.say(f"# {about['run']}: {about['task']}, seed {about['seed']}, {status} after {spent}.")

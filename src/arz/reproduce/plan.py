@@ -32,6 +32,7 @@ class Size:
 
     repeats: int
     budget: str
+    """Empty as in the preset."""
     minutes: float
     """One run takes about so long on one core."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -59,7 +60,8 @@ class Experiment:
         base = configs.load(self.preset)
         if self.policy:
             base = configs.with_policy(base, self.policy)
-        return configs.override(base, {**self._changes(scale), "budget": self.sizes[scale].budget})
+        budget = self.sizes[scale].budget
+        return configs.override(base, {**self._changes(scale), **({"budget": budget} if budget else {})})
 
     def _changes(self, scale: str) -> dict[str, Any]:
         return {**self.changes, **self.sizes[scale].changes}
@@ -72,17 +74,26 @@ class Experiment:
         else:
             words = ["arz", "evolve", self.preset]
         words += ["--start", f"examples/{self.start}.arz"] if self.start else []
-        for name, value in self._changes(scale).items():
-            option = name.replace("_", "-")
-            if isinstance(value, bool):
-                words.append(f"--{option}" if value else f"--no-{option}")
-            else:
-                words += [f"--{option}", value if isinstance(value, str) else configs.toml(value)]
+        words += as_options(self._changes(scale))
         return shlex.join([*words, "--seed", str(seed), "--budget", self.sizes[scale].budget])
 
     def steps(self, scale: str) -> int:
         """Its budget in steps of the task."""
         return int(Budget.parse(self.sizes[scale].budget).amount)
+
+
+def as_options(changes: Mapping[str, Any]) -> list[str]:
+    """What differs from a preset, as the command line says it."""
+    words: list[str] = []
+    for name, value in changes.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+            continue
+        told = value if isinstance(value, str) else configs.toml(value)
+        is_option = told.startswith("-") and not told[1:2].isdigit()  # -inf would be taken for one
+        words += [f"--{option}={told}"] if is_option else [f"--{option}", told]
+    return words
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import json
 import os
 import platform
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from arz.evaluate import Workers
 from arz.files import folder_inside, write_whole
@@ -25,6 +25,8 @@ from arz.runs.database import is_run
 from arz.runs.entries import NoChampionError, Standing, standing
 from arz.runs.run import Run
 from arz.runs.sweep import ENDS, make_run
+
+E = TypeVar("E")
 
 MEASURED = 1
 """The version of what is measured."""
@@ -78,20 +80,17 @@ class Work:
             StoppedError: a person wanted that; what was done is saved.
             ValueError: a folder has a run with other settings in it.
         """
-        tally, has_failed = _Tally(self), threading.Event()
+        runs = self.item.runs(self.scale)
+        tally = Tally({(e.name, seed): e.sizes[self.scale].minutes for e, seed in runs}, self.show)
         todo = []
-        for each in self.item.runs(self.scale):
-            if self._is_done(*each):
-                tally.end(*each)
+        for experiment, seed in runs:
+            if self._is_done(experiment, seed):
+                tally.end(experiment.name, seed)
             else:
-                todo.append(each)
+                todo.append((experiment, seed))
 
-        def attempt(experiment: Experiment, seed: int) -> None:
-            def should_stop() -> bool:
-                return has_failed.is_set() or self.should_stop()
-
-            if should_stop():
-                raise StoppedError
+        def attempt(each: tuple[Experiment, int], should_stop: Callable[[], bool]) -> None:
+            experiment, seed = each
             score = make_run(
                 experiment.config(self.scale),
                 seed,
@@ -100,22 +99,13 @@ class Work:
                 should_stop,
                 start=published(experiment.start) if experiment.start else None,
                 workers=self.workers,
-                on_progress=lambda progress: tally.tell(experiment, seed, progress.spent),
+                on_progress=lambda progress: tally.tell(experiment.name, seed, progress.spent),
             )
             if score is None:
                 raise StoppedError
-            tally.end(experiment, seed)
+            tally.end(experiment.name, seed)
 
-        with ThreadPoolExecutor(self.jobs) as pool:
-            outcomes = [pool.submit(attempt, *each) for each in todo]
-            try:
-                wait(outcomes, return_when=FIRST_EXCEPTION)
-            finally:
-                has_failed.set()  # the others stop, and are saved
-                pool.shutdown(cancel_futures=True)
-        errors = [StoppedError() if outcome.cancelled() else outcome.exception() for outcome in outcomes]
-        for error in sorted(filter(None, errors), key=lambda error: isinstance(error, StoppedError)):
-            raise error
+        make_all(todo, attempt, self.jobs, self.should_stop)
 
     def _is_done(self, experiment: Experiment, seed: int) -> bool:
         """Whether a run is done; one with other settings is refused before anything is made."""
@@ -190,29 +180,60 @@ class Work:
         write_whole(path, str(champion.essential()))
 
 
-class _Tally:
-    """How much of an item is done, while several runs go on."""
+def make_all(
+    todo: Sequence[E], attempt: Callable[[E, Callable[[], bool]], None], jobs: int, should_stop: Callable[[], bool]
+) -> None:
+    """Attempts each, some at a time; when one fails or a person wants to stop, the others are saved too.
 
-    def __init__(self, work: Work) -> None:
-        self._minutes = {(e.name, seed): e.sizes[work.scale].minutes for e, seed in work.item.runs(work.scale)}
-        self._shares = dict.fromkeys(self._minutes, 0.0)
+    Raises:
+        StoppedError: a person wanted that.
+        Exception: what the first that failed has raised.
+    """
+    has_failed = threading.Event()
+
+    def is_over() -> bool:
+        return has_failed.is_set() or should_stop()
+
+    def attempted(each: E) -> None:
+        if is_over():
+            raise StoppedError
+        attempt(each, is_over)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        outcomes = [pool.submit(attempted, each) for each in todo]
+        try:
+            wait(outcomes, return_when=FIRST_EXCEPTION)
+        finally:
+            has_failed.set()  # the others stop, and are saved
+            pool.shutdown(cancel_futures=True)
+    errors = [StoppedError() if outcome.cancelled() else outcome.exception() for outcome in outcomes]
+    for error in sorted(filter(None, errors), key=lambda error: isinstance(error, StoppedError)):
+        raise error
+
+
+class Tally:
+    """How much is done, while several runs go on: each has a name, a seed, and takes about so many minutes."""
+
+    def __init__(self, minutes: Mapping[tuple[str, int], float], show: Callable[[float, str], None]) -> None:
+        self._minutes = minutes
+        self._shares = dict.fromkeys(minutes, 0.0)
         self._done = 0
-        self._guard, self._show = threading.Lock(), work.show
+        self._guard, self._show = threading.Lock(), show
 
-    def tell(self, experiment: Experiment, seed: int, share: float) -> None:
+    def tell(self, name: str, seed: int, share: float) -> None:
         """A run has come so far."""
         with self._guard:
-            self._shares[experiment.name, seed] = min(share, 1.0)
+            self._shares[name, seed] = min(share, 1.0)
             spent = sum(minutes * self._shares[run] for run, minutes in self._minutes.items())
-            where = f"{experiment.name}, seed {seed}: {min(share, 1.0):.0%}"
+            where = f"{name}, seed {seed}: {min(share, 1.0):.0%}"
             text = f"{self._done} of {len(self._minutes)} runs done; {where}"
             self._show(spent / sum(self._minutes.values()), text)
 
-    def end(self, experiment: Experiment, seed: int) -> None:
+    def end(self, name: str, seed: int) -> None:
         """A run is done."""
         with self._guard:
             self._done += 1
-        self.tell(experiment, seed, 1.0)
+        self.tell(name, seed, 1.0)
 
 
 def fingerprint(item: Item, scale: str) -> str:

@@ -44,6 +44,9 @@ KINDS: dict[str, dict[str, type[Any]]] = {
 }
 """The kinds of records that a table can hold; the first is meant where a table does not say."""
 
+ALIASES = {"cadfs": "max_cadfs"}
+"""Other names of fields, as a person may write them."""
+
 HUGE = 2**1000
 """Whole numbers beyond this do not become others."""
 LONGEST, MOST_DOTS = 2**16, 2000
@@ -223,7 +226,7 @@ def parse(text: str, source: str = "configuration") -> Config:
         ValueError: it is not TOML, or a field is unknown or out of range.
     """
     try:
-        tables = _loaded(text)
+        tables = loaded(text)
         chosen = {}
         for table, kinds in KINDS.items():
             given = tables.get(table)
@@ -238,7 +241,7 @@ def parse(text: str, source: str = "configuration") -> Config:
         raise ValueError(f"{source}: {error}") from None
 
 
-def _loaded(text: str) -> dict[str, Any]:
+def loaded(text: str) -> dict[str, Any]:
     """The tables of a TOML text, if reading it does not take more than it should.
 
     Raises:
@@ -331,7 +334,7 @@ def own_fields(config: Config) -> set[str]:
 def parse_value(text: str) -> Any:
     """A value as TOML writes it; what is not TOML is taken as text."""
     try:
-        return _loaded(f"value = {text}")["value"]
+        return loaded(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 

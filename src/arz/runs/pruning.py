@@ -8,14 +8,18 @@ on it; if not, fewer lines are left out. Episodes with which this is decided are
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from arz.evaluate import Workers, evaluate
 from arz.explain.ablation import Show, smallest, tell_nobody
+from arz.files import write_whole
 from arz.interpreter import available_threads
 from arz.program import Batch, Program
 from arz.runs.problem import ProgramProblem
+from arz.runs.run import Run
 from arz.search.cma import SamplingDistribution
 from arz.search.draws import normal_rows
 from arz.search.problem import Conditions
@@ -24,6 +28,8 @@ from arz.streams import keys
 from arz.tasks.base import Task
 from arz.vary import Variation
 
+NAME = "pruned.arz"
+"""What a run's pruned champion is called, in its folder."""
 REACH = (6.0, 2.0, 1.0)
 """How much more than the tolerance a program may lose at first, before its numbers are tuned again: tried in turn."""
 SAMPLES, EPISODES = 24, 8
@@ -134,3 +140,47 @@ def _tuned(
         value = np.add.reduce(worth, axis=1)
         distribution.move(draws[np.argsort(-value, kind="stable")[: SAMPLES // 2]], SPREAD / 10, SPREAD)
     return problem.with_parameters(genome, distribution.centre[None])[0]
+
+
+def at_end(
+    run: Run, *, threads: int | None = None, workers: Workers | None = None, show: Show = tell_nobody
+) -> tuple[Pruned, Path] | None:
+    """The champion of a run as small as its configuration allows, in the folder of the run; None if it shall not be."""
+    champion = run.champion
+    if not run.config.limits.prune or run.folder is None or not isinstance(champion, Program):
+        return None
+    path = run.folder / NAME
+    refuse_link(path)
+    found = prune(
+        champion,
+        run.config.task,
+        threads=threads,
+        workers=workers,
+        show=lambda share, text: show(share, f"pruning: {text}"),
+        **as_in_run(run),
+    )
+    keep(found, path)
+    return found, path
+
+
+def as_in_run(run: Run) -> dict[str, Any]:
+    """How the champion of a run is pruned."""
+    search = run.config.search
+    how = {"survival": search.survival_worth, "episodes": search.selection_episodes, "seed": run.seed}
+    return how | ({"tolerance": run.config.limits.prune} if run.config.limits.prune else {})
+
+
+def keep(found: Pruned, path: Path) -> None:
+    """Writes the smaller program."""
+    refuse_link(path)
+    write_whole(path, str(found.program))
+
+
+def refuse_link(path: Path) -> None:
+    """Nothing is written through links.
+
+    Raises:
+        ValueError: there is one.
+    """
+    if path.is_symlink():
+        raise ValueError(f"{path} is a link, and nothing is written through links: remove it")

@@ -19,8 +19,9 @@ from typing import Any
 from arz.evaluate import Workers
 from arz.files import folder_inside
 from arz.names import install
-from arz.program import Program
+from arz.policy import AnyPolicy
 from arz.runs import config as configs
+from arz.runs.budget import Budget
 from arz.runs.config import Config
 from arz.runs.database import check_plain, is_run
 from arz.runs.run import Run
@@ -219,11 +220,14 @@ def make_run(
     preset: str,
     should_stop: Callable[[], bool],
     *,
-    start: Program | None = None,
+    start: AnyPolicy | None = None,
     workers: Workers | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    end: tuple[str | None, float | None] = (None, None),
 ) -> float | None:
     """Makes a run, or goes on with it, on one thread or by workers.
+
+    With an `end`, a budget and a target, it goes on beyond what its configuration says, if it has not spent that yet.
 
     Returns:
         Its champion's selection score, None if it was stopped.
@@ -232,7 +236,7 @@ def make_run(
         ValueError: the folder has another run in it.
     """
     if "resume" in config.search.CANNOT:
-        folder = _unbroken(folder)
+        folder = unbroken(folder)
     folder_inside(folder.parent, folder.name)
     is_there = is_run(folder)
     opened = Run.open(folder) if is_there else Run.create(config, seed=seed, folder=folder, preset=preset, start=start)
@@ -240,6 +244,9 @@ def make_run(
         if run.config != config or run.seed != seed or run.start != start:
             raise ValueError(f"{folder} is a run with other settings: choose another folder")
         is_done = run.facts["status"] in ENDS
+        if end != (None, None) and not _has_spent(run, end[0]):
+            run.extend(*end)
+            is_done = False
         if not is_done:
             ended = run.evolve(threads=1, workers=workers, should_stop=should_stop, on_progress=on_progress)
             if ended == "stopped":
@@ -248,7 +255,14 @@ def make_run(
         return float(champions[-1]["score"]) if champions else -math.inf
 
 
-def _unbroken(folder: Path) -> Path:
+def _has_spent(run: Run, budget: str | None) -> bool:
+    """Whether a run has come as far as a budget says: a longer run holds every shorter one of its seed."""
+    count = run.counters
+    wanted = run.budget if budget is None else Budget.parse(budget)
+    return wanted.spent(count.evaluations, count.steps, float(run.facts["seconds"])) >= 1
+
+
+def unbroken(folder: Path) -> Path:
     """This folder, or the first like it, without a run that was interrupted and cannot go on."""
     tries = (folder.with_name(f"{folder.name}-again-{n}") if n else folder for n in count())
     for each in tries:

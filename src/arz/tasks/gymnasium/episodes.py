@@ -101,18 +101,25 @@ class AnyEpisodes(Episodes):
             closed(environment)
 
 
-_OPEN: dict[str, AnyEpisodes] = {}
-"""Environments that were made in this process, to be used again: by task and number of episodes."""
+class _Open(threading.local):
+    """Environments that this thread made, to be used again: by task and number of episodes."""
+
+    def __init__(self) -> None:
+        self.episodes: dict[str, AnyEpisodes] = {}
+
+
+_OPEN = _Open()
 
 
 def kept_episodes(task: AnyEnvironment, count: int) -> AnyEpisodes:
     """So many episodes; their environments are kept, for who asks for the same again."""
     name = json.dumps([asdict(task), count])
-    if name not in _OPEN:
-        while len(_OPEN) >= 8:
-            _OPEN.pop(next(iter(_OPEN))).close()
-        _OPEN[name] = AnyEpisodes(task, count)
-    return _OPEN[name]
+    known = _OPEN.episodes
+    if name not in known:
+        while len(known) >= 8:
+            known.pop(next(iter(known))).close()
+        known[name] = AnyEpisodes(task, count)
+    return known[name]
 
 
 def rollout(task: AnyEnvironment, programs: core.Batch, episodes: Keys, threads: int) -> Evaluation:
