@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from arz.testing import Assessment, assess
 from arz.complexity import complexity
 from arz.evaluate import evaluate, fresh_episodes
 from arz.files import folder_inside, write_whole
@@ -23,6 +22,7 @@ from arz.runs.run import Run
 from arz.simplify import readable
 from arz.tasks.base import Task
 from arz.tasks.quadruped import LEGS
+from arz.testing import Assessment, assess
 from arz.typing import Floats
 
 Metrics = dict[str, Floats]
