@@ -105,7 +105,10 @@ def test_the_default_is_a_configuration() -> None:
 
 
 SETTINGS = [
-    (kind, item.name) for kind in config.KINDS["search"].values() for item in fields(kind) if type(item.default) is int
+    (kind, item.name)
+    for kind in config.RECORD_KINDS["search"].values()
+    for item in fields(kind)
+    if type(item.default) is int
 ]
 COUNTS = {"resample_every", "restart_after", "select_every"}
 """Of children: these may be large, and then nothing happens."""
@@ -127,12 +130,12 @@ def test_every_whole_number_of_a_search_has_a_most_and_a_reason(kind: Any, name:
 def test_islands_cannot_hold_more_than_memory(name: str) -> None:
     sizes = {"population": 10, "initial": 1_000_000 if name == "population" else 10, name: 1_000_000}
     with pytest.raises(ValueError, match=f"{name} must be at most 909090 on each of 11 islands"):
-        config.KINDS["search"]["nsga2"](islands=11, **sizes)
+        config.RECORD_KINDS["search"]["nsga2"](islands=11, **sizes)
 
 
 @pytest.mark.parametrize("kind", ["cartpole", "quadruped"])
 def test_every_number_of_a_task_has_a_most(kind: str) -> None:
-    task = config.KINDS["task"][kind]
+    task = config.RECORD_KINDS["task"][kind]
     numbers = [item.name for item in fields(task) if type(item.default) in (int, float)]
     assert numbers
     for name in numbers:

@@ -18,7 +18,7 @@ from arz.cli import main
 from arz.episode import run_episode
 from arz.explain.ablation import BLOCK, ablate, smallest
 from arz.explain.diagram import diagram
-from arz.explain.flow import LAST_ACTION, OBSERVATION, Flow, Line, flow, reached_bits
+from arz.explain.flow import LAST_ACTION, OBSERVATION, Flow, FlowLine, flow, reached_bits
 from arz.explain.linear import _Reader, read
 from arz.explain.summary import sentences
 from arz.explain.traces import look_inside, period_of
@@ -108,7 +108,7 @@ def naive_closure(found: Flow, over_time: bool) -> dict[tuple[int, int], frozens
         sources = after
 
 
-def naive_condition_sources(found: Flow, call: Line) -> frozenset[str]:
+def naive_condition_sources(found: Flow, call: FlowLine) -> frozenset[str]:
     """By looking back from a call."""
     code = found.program.lines()
     compared = {("s", int(value)) for value in code[call.number].inputs[1:3]}

@@ -19,7 +19,7 @@ import arz
 from arz.cli import main
 from arz.policy import load_policy
 from arz.reproduce import episodes, printed, scores, searches, table
-from arz.reproduce.kinds import KINDS, WITHOUT_RUNS, judge
+from arz.reproduce.kinds import ITEM_KINDS, WITHOUT_RUNS, judge
 from arz.reproduce.pages import ABOUT, DATA, FIGURE, PAGE, Kept, all_kept, keep
 from arz.reproduce.plan import SCALES, experiments, find_item, item_names
 from arz.reproduce.summary import summary
@@ -39,7 +39,7 @@ RESULTS = ROOT / "results" / "reproduction"
 @pytest.mark.parametrize("name", item_names())
 def test_every_claim_has_a_rule_that_takes_its_options(name: str) -> None:
     item = find_item(name)
-    rules = KINDS[item.kind].rules
+    rules = ITEM_KINDS[item.kind].rules
     assert item.claims
     for claim in item.claims:
         inspect.signature(rules[claim.check]).bind([], **claim.options)
@@ -53,7 +53,7 @@ def test_claims_have_names_of_their_own_and_every_experiment_is_used() -> None:
     names = [claim.name for item in items for claim in item.claims]
     assert len(names) == len(set(names))
     assert {experiment.name for item in items for experiment in item.experiments} == set(experiments())
-    assert {rule for kind in KINDS.values() for rule in kind.rules} >= WITHOUT_RUNS
+    assert {rule for kind in ITEM_KINDS.values() for rule in kind.rules} >= WITHOUT_RUNS
 
 
 @pytest.mark.parametrize("name", list(experiments()))
@@ -100,7 +100,7 @@ def test_every_item_works_at_the_smallest_scale(name: str, items: Path) -> None:
         if run["champion"]:
             load_policy(items / "smoke" / run["champion"])
     for claim in kept.item.claims:  # what it would say at a larger scale
-        assert KINDS[kept.item.kind].rules[claim.check](kept.rows, **claim.options).why
+        assert ITEM_KINDS[kept.item.kind].rules[claim.check](kept.rows, **claim.options).why
 
 
 def test_all_are_all_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,7 @@ def policy(task: Task) -> AnyPolicy:
 
 def test_the_registry_has_each_task_under_its_name(task: Task) -> None:
     assert TASKS[task.kind] is type(task)
-    assert configs.KINDS["task"][task.kind] is type(task)
+    assert configs.RECORD_KINDS["task"][task.kind] is type(task)
     assert task.title
     assert task.name in task.full_name
 

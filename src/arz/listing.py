@@ -8,7 +8,7 @@ from arz.ops import OPS, Op
 from arz.program import Instruction
 from arz.text import line_text
 
-KINDS = """Signatures: `s` scalar, `v` vector, `m` matrix, `i` index register; `k` a constant, `d` an element position
+LEGEND = """Signatures: `s` scalar, `v` vector, `m` matrix, `i` index register; `k` a constant, `d` an element position
 and `r` a random stream, all three inside the instruction; `f` a CADF. Formulas: `a`, `b`, `c`, `d` are the inputs, `i`
 and `j` the place of the element that is computed, `sum` runs over `k` (and `l`) in index order, `count` is how many
 terms it has, `mean` is `sum / count`, `n` is the length of a vector. FLOPs are per execution, as the paper counts
@@ -45,7 +45,7 @@ def flops_text(op: Op) -> str:
 
 def ops_markdown() -> str:
     """The page `docs/ops.md`."""
-    lines = ["# Operations", "", "Made from `src/arz/ops.py` by `arz ops --markdown`.", "", *KINDS.splitlines(), ""]
+    lines = ["# Operations", "", "Made from `src/arz/ops.py` by `arz ops --markdown`.", "", *LEGEND.splitlines(), ""]
     lines += ["| op | name | signature | text | formula | FLOPs |", "|---|---|---|---|---|---|"]
     for number, op in enumerate(OPS, 1):
         cost = "1 + body + results" if op.is_call else flops_text(op)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 HEAD = "[network]"
 """How the text of a network begins."""
-KINDS = ("mlp", "lstm")
+NETWORK_KINDS = ("mlp", "lstm")
 ACTIVATIONS = ("tanh", "relu")
 ARRAY = "images"
 """What a batch consists of."""
@@ -66,8 +66,8 @@ class Architecture(ByFields):
     """Of the hidden layers of a perceptron."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
+        if self.kind not in NETWORK_KINDS:
+            raise ValueError(f"kind must be one of {', '.join(NETWORK_KINDS)}, not {self.kind!r}")
         if self.activation not in ACTIVATIONS or (self.kind == "lstm" and self.activation != "tanh"):
             raise ValueError(f"activation must be tanh or, for an mlp, relu, not {self.activation!r}")
         for value in (self.observations, self.actions, *self.hidden):

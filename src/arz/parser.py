@@ -23,7 +23,7 @@ from arz.names import did_you_mean
 from arz.ops import OP, OPS, Op
 from arz.program import MAX_CADFS, NONE, Instruction, Memory, Program, last_written
 from arz.text import ARGUMENTS, GET_ACTION_ARGUMENTS, KIND_PLURALS, register_number
-from arz.tokens import MAX_CHARACTERS, TOKEN, Line, ParseError, Token, TokenizedText, quoted, shown
+from arz.tokens import MAX_CHARACTERS, TOKEN, LogicalLine, ParseError, Token, TokenizedText, quoted, shown
 
 FUNCTION = re.compile(r"f(0|[1-9]\d{0,4})$", re.ASCII)
 WHOLE = re.compile(r"\d{1,9}", re.ASCII)
@@ -155,7 +155,7 @@ class _Parser(TokenizedText):
         except ValueError as error:
             raise self.fail(tokens[0], str(error)) from None
 
-    def header(self, line: Line, memory: Memory, bodies: dict[str, list[Instruction]], started: bool) -> str:
+    def header(self, line: LogicalLine, memory: Memory, bodies: dict[str, list[Instruction]], started: bool) -> str:
         """Reads a `def` line and returns the function's name."""
         tokens = line.tokens
         self.expect(tokens[:1], "def")
@@ -222,7 +222,7 @@ class _Parser(TokenizedText):
             lines.append(self.instruction(line, memory, get_action))
         return lines
 
-    def returned(self, line: Line, lines: Iterable[Instruction], get_action: bool) -> None:
+    def returned(self, line: LogicalLine, lines: Iterable[Instruction], get_action: bool) -> None:
         """A return must name what is returned anyway: the action, or what was written last."""
         s, v, i = last_written(lines)
         wanted = "return action" if get_action else f"return s{s}, v{v}, i{i}"
@@ -233,7 +233,7 @@ class _Parser(TokenizedText):
 
     # -- one instruction --
 
-    def instruction(self, line: Line, memory: Memory, get_action: bool) -> Instruction:
+    def instruction(self, line: LogicalLine, memory: Memory, get_action: bool) -> Instruction:
         tokens = line.tokens
         candidates = (
             [OP["call"]] if tokens[0].text == "if" else _ops_by_shape().get(_shape(tokens, memory, get_action), [])

@@ -47,7 +47,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Line:
+class LogicalLine:
     """A logical line: brackets may hold it open over several physical ones."""
 
     indented: bool
@@ -75,19 +75,19 @@ class TokenizedText:
         self.end = Token("", "end", 1, 0)
         """The end of the last line that was cut."""
         self._at = 0
-        self._ahead: Line | None = None
+        self._ahead: LogicalLine | None = None
 
-    def peek(self) -> Line | None:
+    def peek(self) -> LogicalLine | None:
         """The line that comes next; None at the end of the text. All of the line before must have been read."""
         if self._ahead is None:
             while self._at < len(self.physical) and self._ahead is None:
                 indented = self.physical[self._at][:1].isspace()
                 cut = self._cut()
                 tokens = tuple(islice(cut, MOST_TOKENS))
-                self._ahead = Line(indented, tokens, cut) if tokens else None
+                self._ahead = LogicalLine(indented, tokens, cut) if tokens else None
         return self._ahead
 
-    def next_line(self, indented: bool) -> Line | None:
+    def next_line(self, indented: bool) -> LogicalLine | None:
         """The next line, if it is indented so; else None."""
         line = self.peek()
         if line is None or line.indented != indented:

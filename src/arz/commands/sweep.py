@@ -14,7 +14,7 @@ from arz.commands.backend import workers
 from arz.commands.options import add_backend, add_fields, add_import, add_json, add_seed
 from arz.commands.printing import print_json
 from arz.commands.sources import with_fields
-from arz.network import KINDS as NETWORKS
+from arz.network import NETWORK_KINDS
 from arz.plotting import style
 from arz.runs import config as configs
 from arz.runs.sweep import PAPER, Sweep, Tried
@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="NAME=VALUE,...",
         help="a field and its values; give it several times (default for ars: the paper's 6 x 6)",
     )
-    parser.add_argument("--policy", choices=NETWORKS, help="the kind of network (default: as in the preset)")
+    parser.add_argument("--policy", choices=NETWORK_KINDS, help="the kind of network (default: as in the preset)")
     parser.add_argument("--repeats", type=int, default=0, help="how often to repeat the best, with other seeds")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, one thread each (default: 1)")
     add_seed(parser)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from arz.commands.options import add_fields, add_running, add_seed
 from arz.commands.running import begin
-from arz.network import KINDS as NETWORKS
+from arz.network import NETWORK_KINDS
 from arz.runs import config as configs
 
 METHODS = ("ars", "ppo")
@@ -18,7 +18,7 @@ METHODS = ("ars", "ppo")
 def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The options of the command."""
     parser.add_argument("method", choices=METHODS, help="ars: Augmented Random Search; ppo: an extra")
-    parser.add_argument("--policy", choices=NETWORKS, help="the kind of network (default: as in the preset: lstm)")
+    parser.add_argument("--policy", choices=NETWORK_KINDS, help="the kind of network (default: as in the preset: lstm)")
     parser.add_argument(
         "--task",
         default="cartpole",
@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
     add_running(parser)
     method, task = ([each for each in names if each in words] for names in (METHODS, ("cartpole", "quadruped")))
-    kinds = [kind for kind in NETWORKS if kind in words]
+    kinds = [kind for kind in NETWORK_KINDS if kind in words]
     add_fields(parser, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}", *kinds[:1])
 
 

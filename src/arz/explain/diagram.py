@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from arz.explain.flow import LAST_ACTION, OBSERVATION, RANDOM, Flow, Line
+from arz.explain.flow import LAST_ACTION, OBSERVATION, RANDOM, Flow, FlowLine
 from arz.plain import printable
 
 COLOURS = {
@@ -94,16 +94,16 @@ def diagram(flow: Flow, title: str) -> str:
     )
 
 
-def _rows(flow: Flow) -> list[Line | None]:
+def _rows(flow: Flow) -> list[FlowLine | None]:
     """The lines, functions first, each after a row for its head."""
-    found: list[Line | None] = []
+    found: list[FlowLine | None] = []
     for function in (*range(1, len(flow.program.functions)), 0):
         found.append(None)
         found += [line for line in flow.lines if line.function == function]
     return found
 
 
-def _text(flow: Flow, line: Line | None, row: int, rows: list[Line | None]) -> str:
+def _text(flow: Flow, line: FlowLine | None, row: int, rows: list[FlowLine | None]) -> str:
     if line is not None:
         return "  " + line.text
     heads = [n for n, other in enumerate(rows) if other is None]
@@ -111,7 +111,7 @@ def _text(flow: Flow, line: Line | None, row: int, rows: list[Line | None]) -> s
     return "GetAction:" if function == len(flow.program.functions) else f"f{function - 1}:"
 
 
-def _colour(flow: Flow, line: Line) -> str:
+def _colour(flow: Flow, line: FlowLine) -> str:
     found = flow.within[line.function, line.number]
     if OBSERVATION in found:
         return COLOURS["observation"]
@@ -122,7 +122,7 @@ def _colour(flow: Flow, line: Line) -> str:
     return COLOURS["memory"] if found else COLOURS["constant"]
 
 
-def _of(flow: Flow, line: Line | None) -> str:
+def _of(flow: Flow, line: FlowLine | None) -> str:
     assert line is not None
     return _colour(flow, line)
 

@@ -47,7 +47,7 @@ def _with_parts(some: Iterable[Writers]) -> list[Writers]:
 
 
 @dataclass(frozen=True)
-class Line:
+class FlowLine:
     """A line of a program, and where what it reads comes from."""
 
     function: int
@@ -82,10 +82,10 @@ class Flow:
     """All lines of a program, GetAction's first."""
 
     program: Program
-    lines: tuple[Line, ...]
+    lines: tuple[FlowLine, ...]
 
     @cached_property
-    def by_place(self) -> dict[Place, Line]:
+    def by_place(self) -> dict[Place, FlowLine]:
         """Lines by function and number."""
         return {(line.function, line.number): line for line in self.lines}
 
@@ -109,7 +109,7 @@ class Flow:
         return self._reached(lambda line: (*line.read, line.callers))
 
     def _reached(
-        self, before: Callable[[Line], Iterable[Writers]]
+        self, before: Callable[[FlowLine], Iterable[Writers]]
     ) -> tuple[dict[Place, frozenset[str]], dict[int, frozenset[str]]]:
         """All sources that can be reached backwards: from lines by their places, from sets of lines by their ids."""
         compared = [writers for line in self.lines for writers in line.compared]
@@ -139,7 +139,7 @@ class Flow:
         return self.program.lines()
 
     @property
-    def acting(self) -> list[Line]:
+    def acting(self) -> list[FlowLine]:
         """The lines that write the action."""
         lines = self._code
         return [
@@ -162,11 +162,11 @@ class Flow:
         return any(source in found[line.function, line.number] for line in self.acting)
 
     @cached_property
-    def calls(self) -> list[Line]:
+    def calls(self) -> list[FlowLine]:
         """The calls of CADFs, in the order of the program."""
         return [line for line in self.lines if line.function == 0 and self._code[line.number].op.is_call]
 
-    def condition_sources(self, call: Line) -> frozenset[str]:
+    def condition_sources(self, call: FlowLine) -> frozenset[str]:
         """What lines of the same step brought into the two numbers that a call compares."""
         return frozenset[str]().union(*(self._within[1][id(writers)] for writers in call.compared))
 
@@ -194,7 +194,7 @@ class Flow:
             return "action"
         return ", ".join(f"{kind}{n}" for kind, n in zip("svi", self.program.returns(function), strict=True))
 
-    def remark(self, line: Line) -> str:
+    def remark(self, line: FlowLine) -> str:
         """What a line depends on, in a few words."""
         found = self.within[line.function, line.number]
         memory = sorted((s.removeprefix("memory of ") for s in found if s.startswith("memory of")), key=_order)
@@ -282,7 +282,7 @@ class _Body:
             before = written.get(register) if _keeps(line) else None
             written[register] = Writers(((self.function, number),), () if before is None else (before,))
 
-    def lines(self, bodies: Sequence[_Body]) -> Iterator[Line]:
+    def lines(self, bodies: Sequence[_Body]) -> Iterator[FlowLine]:
         """What each line reads, and from whom."""
         present: dict[Register, Writers] = {}
         """Who may have written a register in this run of the function."""
@@ -303,7 +303,7 @@ class _Body:
                 carried += old.carried
                 sources |= old.sources
             compared = {("s", int(value)) for value in line.inputs[1:3]} if line.op.is_call else set()
-            yield Line(
+            yield FlowLine(
                 self.function,
                 number,
                 line_text(line, self.program.memory if self.function == 0 else None),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arz.episode import Episode
-from arz.explain.flow import OBSERVATION, Flow, Line, flow
+from arz.explain.flow import OBSERVATION, Flow, FlowLine, flow
 from arz.network import Network, unfold
 from arz.program import Program
 from arz.text import register_text
@@ -236,7 +236,7 @@ class InsideProgram(Inside):
         return [_call_name(line) for line in self.flow.calls if OBSERVATION in self.flow.condition_sources(line)]
 
 
-def _call_name(line: Line) -> str:
+def _call_name(line: FlowLine) -> str:
     return f"{line.number + 1}: {line.text}"
 
 

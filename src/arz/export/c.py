@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arz import elementary
 from arz.export.exported_program import TAKEN_AS_IT_IS, TEST_KEY, Exported, Taken
-from arz.export.formulas import Line, translate
+from arz.export.formulas import LineFormula, translate
 from arz.ops import CALL_ARGUMENTS, ELEMENTARY
 from arz.program import NONE, Instruction, Program
 from arz.streams import GOLDEN
@@ -254,7 +254,7 @@ def _loop(letter: str) -> str:
     return f"for (int {letter} = 0; {letter} < ARZ_DIM; ++{letter})"
 
 
-def _target(found: Line, register: str) -> str:
+def _target(found: LineFormula, register: str) -> str:
     return register + "".join(f"[{place}]" for place in found.places)
 
 

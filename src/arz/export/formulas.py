@@ -36,7 +36,7 @@ class Language(Protocol):
 
 
 @dataclass(frozen=True)
-class Line:
+class LineFormula:
     """What a line computes, in a language. Sums are called `sum` and `sum2`, their loops are over k and l."""
 
     loops: str
@@ -53,7 +53,7 @@ class Line:
     """Whether it reads other elements of the register that it writes: it needs room for the result."""
 
 
-def translate(line: Instruction, language: Language) -> Line:
+def translate(line: Instruction, language: Language) -> LineFormula:
     """A line, which is not a call and has an output, in a language."""
     op = line.op
     kind, number = line.outputs[0]
@@ -86,7 +86,7 @@ def translate(line: Instruction, language: Language) -> Line:
     place = op.place if op.writes_part else (":",) * len(LOOPS[kind])
     free = iter(":::" if is_whole else "ij")
     indexed = re.findall(r"\b([a-h])\(", f"{op.element} {op.sum} {op.spread}")
-    return Line(
+    return LineFormula(
         loops="" if is_whole else "ij"[: place.count(":")],
         register=language.register(kind, number),
         places=tuple(next(free) if part == ":" else spelled(part) for part in place),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arz import elementary
 from arz.export.exported_program import TAKEN_AS_IT_IS, TEST_KEY, Exported, Taken
-from arz.export.formulas import Line, translate
+from arz.export.formulas import LineFormula, translate
 from arz.ops import CALL_ARGUMENTS, ELEMENTARY
 from arz.program import NONE, Instruction, Program
 from arz.streams import GOLDEN, MASK
@@ -234,7 +234,7 @@ def _statement(made: Exported, line: Instruction, function: int) -> list[str]:
     return lines
 
 
-def _target(found: Line) -> str:
+def _target(found: LineFormula) -> str:
     return f"{found.register}[{', '.join(found.places)}]" if found.places else found.register
 
 

@@ -25,7 +25,7 @@ TITLE_WIDTH = 95
 TITLE_LINES, TITLE_SIZE = 2, 14.0
 MOST_NAME = 40
 """Longer names of runs and files are cut in titles."""
-KINDS = ("png", "svg", "pdf")
+FIGURE_KINDS = ("png", "svg", "pdf")
 
 
 def check_name(path: str | Path | None) -> None:
@@ -35,7 +35,7 @@ def check_name(path: str | Path | None) -> None:
         ValueError: its suffix is of no kind that there is.
     """
     if path is not None:
-        kind_of(Path(path), KINDS, "figure")
+        kind_of(Path(path), FIGURE_KINDS, "figure")
 
 
 def title_of(source: str | Path, *facts: str) -> str:
@@ -59,7 +59,7 @@ def save(figure: Figure, path: str | Path) -> None:
         ValueError: the suffix is another, or the folder does not exist.
     """
     path = Path(path)
-    kind = kind_of(path, KINDS, "figure")
+    kind = kind_of(path, FIGURE_KINDS, "figure")
     dates = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # no date: what is equal looks equal
     with whole_file(path) as beside:
         figure.savefig(beside, format=kind, dpi=DPI, metadata=dates[kind])

@@ -31,7 +31,7 @@ def _named(*rules: Callable[..., Finding]) -> dict[str, Callable[..., Finding]]:
     return {rule.__name__: rule for rule in rules}
 
 
-KINDS = {
+ITEM_KINDS = {
     "scores": Kind(
         scores.measure,
         scores.draw,
@@ -112,7 +112,7 @@ def judge(item: Item, claim: Claim, scale: str, rows: Rows) -> Finding:
     """What the rows of an item say about one of its claims."""
     if scale == "smoke" and claim.check not in WITHOUT_RUNS:
         return untestable("a smoke run only shows that the command works: --scale hour or more gives numbers")
-    found = KINDS[item.kind].rules[claim.check](rows, **claim.options)
+    found = ITEM_KINDS[item.kind].rules[claim.check](rows, **claim.options)
     if found.verdict == NOT_CONFIRMED and not claim.refutable:
         return Finding(NOT_TESTABLE, found.ours, f"{found.why}; what is run here could confirm it, but not refute it")
     return found

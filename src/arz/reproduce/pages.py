@@ -13,7 +13,7 @@ from typing import Any
 
 from arz.files import read_text, write_whole
 from arz.plotting import style
-from arz.reproduce.kinds import KINDS, judge
+from arz.reproduce.kinds import ITEM_KINDS, judge
 from arz.reproduce.plan import SCALES, Item, find_item, item_names, titled
 from arz.reproduce.table import Rows, from_csv, to_csv
 from arz.reproduce.verdict import VERDICTS, Finding
@@ -85,7 +85,7 @@ class Kept:
 
     def page(self) -> str:
         """The item as a Markdown page."""
-        kind, about = KINDS[self.item.kind], self.about
+        kind, about = ITEM_KINDS[self.item.kind], self.about
         runs = about["runs"]
         text = f"# {self.item.title}\n\nIn the paper: {self.item.paper}. "
         text += f"Scale: {self.scale} ({SCALES[self.scale]}).\n\n"
@@ -126,7 +126,7 @@ class Kept:
     def write_derived(self) -> None:
         """Draws the figure and writes the page; they follow from the data."""
         with self._understood():
-            figure = KINDS[self.item.kind].draw(self.item, self.rows) if self.rows else _empty(self.item)
+            figure = ITEM_KINDS[self.item.kind].draw(self.item, self.rows) if self.rows else _empty(self.item)
             page = self.page()
         style.save(figure, self.place / FIGURE)
         write_whole(self.place / PAGE, page)
@@ -148,7 +148,7 @@ def keep(work: Work) -> Kept:
     """Measures an item whose runs are done, and keeps what came out; data that are there stay as they are."""
     kept = Kept(work.item, work.scale, work.place)
     if not is_kept(work):
-        rows = KINDS[work.item.kind].measure(work)
+        rows = ITEM_KINDS[work.item.kind].measure(work)
         about = work.about()
         work.place.mkdir(parents=True, exist_ok=True)
         write_whole(work.place / DATA, to_csv(rows))

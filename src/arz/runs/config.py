@@ -37,7 +37,7 @@ from arz.vary import Variation
 R = TypeVar("R")
 
 
-KINDS: dict[str, dict[str, type[Any]]] = {
+RECORD_KINDS: dict[str, dict[str, type[Any]]] = {
     "task": dict(TASKS),
     "policy": dict(POLICIES),
     "search": {**{kind: settings for kind, (settings, _) in SEARCHES.items()}, "ppo": PpoSettings},
@@ -228,7 +228,7 @@ def parse(text: str, source: str = "configuration") -> Config:
     try:
         tables = loaded(text)
         chosen = {}
-        for table, kinds in KINDS.items():
+        for table, kinds in RECORD_KINDS.items():
             given = tables.get(table)
             if isinstance(given, dict) and "kind" in given:
                 kind = given.pop("kind")
@@ -261,7 +261,7 @@ def loaded(text: str) -> dict[str, Any]:
 def render(config: Config) -> str:
     """The configuration as TOML, complete: `parse(render(config)) == config`."""
     text = "".join(_tables(config, "")).strip() + "\n"
-    for table in KINDS:
+    for table in RECORD_KINDS:
         text = text.replace(f"[{table}]\n", f"[{table}]\nkind = {toml(kind_of(config, table))}\n", 1)
     return text
 
@@ -318,7 +318,7 @@ def unusual(config: Config) -> dict[str, str]:
 
     A field that is new in a later version has its usual value in every older configuration, so this stays the same.
     """
-    found = {f"{table}.kind": kind_of(config, table) for table in KINDS}
+    found = {f"{table}.kind": kind_of(config, table) for table in RECORD_KINDS}
     for item in fields(config):
         record = getattr(config, item.name)
         usual = dict(_leaves(type(record)(), (item.name,)))
@@ -341,7 +341,7 @@ def parse_value(text: str) -> Any:
 
 def kind_of(config: Config, table: str) -> str:
     """Which kind of record a table holds."""
-    return next(name for name, kind in KINDS[table].items() if type(getattr(config, table)) is kind)
+    return next(name for name, kind in RECORD_KINDS[table].items() if type(getattr(config, table)) is kind)
 
 
 @cache
@@ -360,7 +360,7 @@ def _records() -> dict[str, list[Any]]:
     """Each table of a configuration in all its kinds, with the usual values."""
     usual = Config()
     return {
-        item.name: [kind() for kind in KINDS.get(item.name, {}).values()] or [getattr(usual, item.name)]
+        item.name: [kind() for kind in RECORD_KINDS.get(item.name, {}).values()] or [getattr(usual, item.name)]
         for item in fields(Config)
     }
 
