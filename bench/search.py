@@ -102,7 +102,7 @@ def savings(row: Row) -> None:
     for name in ("as it is", "with the functional cache"):
         row(f"  {name}: known from the cache", f"{hits[name] / done:.0%}")
     means = [np.mean(scores[name]) for name in ("as it is", "with a hurdle")]
-    row("  mean of the best selection scores: as it is; with a hurdle", f"{means[0]:.0f}; {means[1]:.0f}")
+    row("  mean of the best validation scores: as it is; with a hurdle", f"{means[0]:.0f}; {means[1]:.0f}")
 
 
 def false_hits(row: Row) -> None:

@@ -238,7 +238,7 @@ def test_a_run_from_the_command_line(
         "20",
         "--lag",
         "10",
-        "--select-every",
+        "--validate-every",
         "50",
     ]
     assert main(["evolve", *words, "--quiet", "--threads", "1"]) == 0
@@ -263,7 +263,9 @@ def test_a_run_from_the_command_line(
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
-    config = arz.preset("gymnasium", env="Pendulum-v1", steps=20, budget="300", population=20, lag=10, select_every=50)
+    config = arz.preset(
+        "gymnasium", env="Pendulum-v1", steps=20, budget="300", population=20, lag=10, validate_every=50
+    )
     scores = []
     for threads in (1, 2):
         with arz.evolve(config, threads=threads) as run:
@@ -273,7 +275,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run from a stranger may name any environment."""
-    config = arz.preset("gymnasium", env=FOLLOW, budget="400", population=20, lag=10, select_every=20)
+    config = arz.preset("gymnasium", env=FOLLOW, budget="400", population=20, lag=10, validate_every=20)
     arz.evolve(config, folder=tmp_path / "run", threads=1).close()
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -289,7 +291,7 @@ def test_looking_at_a_run_does_not_make_its_environment(tmp_path: Path, monkeypa
 def test_explaining_and_exporting_a_run_import_nothing_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = arz.preset("gymnasium", env=FOLLOW, budget="400", population=20, lag=10, select_every=20)
+    config = arz.preset("gymnasium", env=FOLLOW, budget="400", population=20, lag=10, validate_every=20)
     arz.evolve(config, folder=tmp_path / "run", threads=1).close()
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -406,13 +408,13 @@ def test_networks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_programs_that_do_not_look_are_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [
-        "--select-every",
+        "--validate-every",
         "100",
         "--population",
         "40",
         "--lag",
         "20",
-        "--selection-episodes",
+        "--validation-episodes",
         "4",
         "--steps",
         "20",
@@ -449,7 +451,7 @@ def test_programs_that_do_not_look_are_no_scores(tmp_path: Path, capsys: pytest.
 
 def test_where_nobody_looks_there_is_no_champion() -> None:
     blind = arz.Variation(op_weights={op.name: 0.0 for op in arz.ops.OPS if "k ->" not in op.signature}, max_cadfs=0)
-    base = arz.preset("gymnasium", env=FOLLOW, budget="500", population=40, lag=20, select_every=100)
+    base = arz.preset("gymnasium", env=FOLLOW, budget="500", population=40, lag=20, validate_every=100)
     run = arz.evolve(replace(base, variation=blind), threads=1)
     assert run.champions == []
     assert np.all(run.metrics["mean_fitness"] == -np.inf)

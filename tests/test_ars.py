@@ -84,7 +84,7 @@ class Hill:
 
 
 def search(seed: int = 1, **changes: Any) -> Ars[Rows]:
-    usual = {"population": 17, "top": 4, "select_every": 17, "resample_every": 17, "step_size": 0.1, "noise": 0.1}
+    usual = {"population": 17, "top": 4, "validate_every": 17, "resample_every": 17, "step_size": 0.1, "noise": 0.1}
     return Ars(Hill(), ArsSettings(**{**usual, **changes}), seed)
 
 
@@ -159,8 +159,8 @@ def test_what_was_seen_is_known_with_its_deviation() -> None:
 
 
 def small(budget: str = "130", **changes: Any) -> Config:
-    fields = {"population": 13, "top": 3, "episodes": 4, "resample_every": 13, "select_every": 26, "steps": 200}
-    base = arz.preset(changes.pop("name", "ars-cartpole"), **fields, selection_episodes=4, budget=budget)
+    fields = {"population": 13, "top": 3, "episodes": 4, "resample_every": 13, "validate_every": 26, "steps": 200}
+    base = arz.preset(changes.pop("name", "ars-cartpole"), **fields, validation_episodes=4, budget=budget)
     return arz.runs.config.override(base, changes)
 
 
@@ -209,7 +209,7 @@ def test_it_learns_to_balance() -> None:
 
 
 def test_a_quadruped_too_and_perceptrons(tmp_path: Path) -> None:
-    options = ["--population", "7", "--top", "3", "--episodes", "4", "--select-every", "7", "--steps", "60"]
+    options = ["--population", "7", "--top", "3", "--episodes", "4", "--validate-every", "7", "--steps", "60"]
     command = ["train", "ars", "--policy", "mlp", "--task", "quadruped", "--budget", "28", "--quiet", "--no-test"]
     assert main([*command, *options, "--layers", "[4]", "--output", str(tmp_path / "run")]) == 0
     with arz.Run.open(tmp_path / "run") as run:
@@ -222,8 +222,8 @@ def test_networks_can_evolve_too(tmp_path: Path) -> None:
     """The other searches take networks as they take programs."""
     path = tmp_path / "evolve.toml"
     path.write_text('[policy]\nkind = "mlp"\nlayers = [4]\n\n[search]\nkind = "nsga2"\n')
-    fields = {"islands": 1, "population": 10, "children": 10, "initial": 20, "episodes": 4, "select_every": 10}
-    with arz.evolve(arz.preset(path, **fields, steps=100, budget="60", selection_episodes=4)) as run:
+    fields = {"islands": 1, "population": 10, "children": 10, "initial": 20, "episodes": 4, "validate_every": 10}
+    with arz.evolve(arz.preset(path, **fields, steps=100, budget="60", validation_episodes=4)) as run:
         assert isinstance(run.champion, Network)
 
 
@@ -277,7 +277,7 @@ def test_a_file_says_what_is_trained_and_the_method_must_be_its_own(
     path.write_text('[policy]\nkind = "mlp"\nlayers = [5]\n[search]\nkind = "ars"\n')
     assert main(["train", "ppo", "--task", str(path), "--output", str(tmp_path / "run")]) == 2
     assert "asks for another search, ars" in capsys.readouterr().err
-    small_ones = ["--population", "3", "--top", "1", "--episodes", "2", "--select-every", "3", "--budget", "6"]
+    small_ones = ["--population", "3", "--top", "1", "--episodes", "2", "--validate-every", "3", "--budget", "6"]
     options = ["--quiet", "--no-test", "--output", str(tmp_path / "run")]
     assert main(["train", "ars", "--task", str(path), *small_ones, *options]) == 0
     with arz.Run.open(tmp_path / "run") as run:

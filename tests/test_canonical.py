@@ -100,7 +100,7 @@ def test_the_exact_cache_changes_no_search_for_programs() -> None:
     for cache in (0, 500, 100_000):
         problem = ProgramProblem(MEMORIES[0], Variation(max_cadfs=0), Cartpole(steps=200), threads=2)
         settings = RegularizedSettings(
-            population=50, lag=25, episodes=8, cache=cache, select_every=500, selection_episodes=8
+            population=50, lag=25, episodes=8, cache=cache, validate_every=500, validation_episodes=8
         )
         search = Regularized(problem, settings, seed=3)
         while search.counters.evaluations < 5000:

@@ -323,7 +323,7 @@ def test_a_run_with_such_workers_is_the_run_of_one_thread(kind: str, tmp_path: P
         "cartpole": small_cartpole("2000"),
         "quadruped": small_quadruped("700"),
         "grow": arz.preset("cartpole", **GROWING, budget="1500"),
-        "ars": arz.preset("ars-cartpole", budget="400", steps=100, population=21, top=5, select_every=63),
+        "ars": arz.preset("ars-cartpole", budget="400", steps=100, population=21, top=5, validate_every=63),
     }[kind]
     arz.evolve(config, folder=tmp_path / "local", threads=1).close()
     with (

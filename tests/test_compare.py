@@ -133,10 +133,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("compare")
     for seed in (1, 2):
         arz.evolve(small("1200"), seed=seed, folder=made / f"program-{seed}").close()
-        ars = arz.preset("ars-cartpole", population=7, top=2, episodes=4, select_every=14, steps=300, budget="42")
+        ars = arz.preset("ars-cartpole", population=7, top=2, episodes=4, validate_every=14, steps=300, budget="42")
         arz.evolve(ars, seed=seed, folder=made / f"lstm-{seed}").close()
     arz.evolve(small("10"), folder=made / "empty").close()
-    quadruped = arz.preset("ars-quadruped", population=5, top=2, episodes=4, select_every=5, steps=50, budget="10")
+    quadruped = arz.preset("ars-quadruped", population=5, top=2, episodes=4, validate_every=5, steps=50, budget="10")
     arz.evolve(quadruped, folder=made / "quadruped").close()
     return made
 
@@ -220,13 +220,13 @@ def test_success_is_what_the_task_says(capsys: pytest.CaptureFixture[str], tmp_p
     runs = {name: tmp_path / name for name in ("Pendulum-v1", "MountainCarContinuous-v0")}
     for env, folder in runs.items():
         few = [
-            "--select-every",
+            "--validate-every",
             "50",
             "--population",
             "20",
             "--lag",
             "20",
-            "--selection-episodes",
+            "--validation-episodes",
             "2",
             "--steps",
             "20",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import arz
+from arz.cli import main
 from arz.runs import config
 from arz.runs.budget import Budget
 from arz.runs.config import Config
@@ -110,7 +111,7 @@ SETTINGS = [
     for item in fields(kind)
     if type(item.default) is int
 ]
-COUNTS = {"resample_every", "restart_after", "select_every"}
+COUNTS = {"resample_every", "restart_after", "validate_every"}
 """Of children: these may be large, and then nothing happens."""
 BOUNDED_BY_OTHERS = {"lag", "hurdle_episodes"}
 
@@ -187,3 +188,24 @@ def test_what_is_unusual_is_said_and_nothing_else() -> None:
 def test_networks_neither_grow_nor_are_tuned(kind: str) -> None:
     with pytest.raises(ValueError, match=f"{kind} is for programs; networks are trained by ars"):
         config.parse(f'[policy]\nkind = "mlp"\n[search]\nkind = "{kind}"\n')
+
+
+def test_fields_that_were_renamed_are_read_where_a_run_kept_them_and_people_are_told() -> None:
+    text = '[search]\nkind = "nsga2"\nselection_episodes = 7\nselect_every = 11\nselect_top = 1\n'
+    with pytest.raises(ValueError, match="selection_episodes is now called validation_episodes"):
+        config.parse(text)
+    kept = config.parse(text, is_kept=True)
+    search = kept.search
+    assert (search.validation_episodes, search.validate_every, search.validate_top) == (7, 11, 1)
+    assert config.parse(config.render(kept)) == kept
+    assert config.unusual(kept)["search.selection_episodes"] == "7"
+    with pytest.raises(ValueError, match="select_every is now called validate_every"):
+        arz.preset("cartpole", select_every=3)
+
+
+@pytest.mark.parametrize("option", ["--selection-episodes=5", "--select-top=2"])
+def test_an_option_that_was_renamed_says_how(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["evolve", "cartpole", option])
+    name = {"--selection-episodes=5": "--validation-episodes", "--select-top=2": "--validate-top"}[option]
+    assert f"It is now called {name}." in capsys.readouterr().err

@@ -34,8 +34,8 @@ population = 40
 lag = 20
 islands = 2
 episodes = 8
-select_every = 200
-selection_episodes = 16
+validate_every = 200
+validation_episodes = 16
 steps = 300
 
 [experiments.early]
@@ -55,13 +55,13 @@ episodes = 10
 title = "From its champions"
 preset = "cartpole-regularized"
 start = "results/tiny/champions/plain-{seed}.arz"
-changes = { budget = "800", population = 40, lag = 20, islands = 2, episodes = 8, select_every = 200, steps = 300 }
+changes = { budget = "800", population = 40, lag = 20, islands = 2, episodes = 8, validate_every = 200, steps = 300 }
 episodes = 10
 
 [variations.part]
 title = "Tiny: {part}"
 preset = "cartpole-regularized"
-changes = { budget = "800", population = 40, lag = 20, islands = 2, episodes = 8, select_every = 200, steps = 300 }
+changes = { budget = "800", population = 40, lag = 20, islands = 2, episodes = 8, validate_every = 200, steps = 300 }
 each = [
     ["as it is", "plain"],
     ["stateless", { stateful = false }],
@@ -168,7 +168,7 @@ at = 400_000
 preset = "ars-cartpole"
 policy = "mlp"
 budget = "60k steps"
-grid = { noise = [0.1, 0.5], select_every = [64] }
+grid = { noise = [0.1, 0.5], validate_every = [64] }
 
 [experiments.mlp]
 title = "A network"
@@ -195,11 +195,11 @@ def test_networks_with_the_best_settings_of_a_sweep(tmp_path: Path, monkeypatch:
     kept = json.loads((folder / "sweep-mlp.json").read_text())
     assert (
         kept["command"]
-        == "arz sweep ars-cartpole --policy mlp --budget '60k steps' --grid noise=0.1,0.5 --grid select_every=64"
+        == "arz sweep ars-cartpole --policy mlp --budget '60k steps' --grid noise=0.1,0.5 --grid validate_every=64"
     )
-    assert kept["best"] in [{"noise": noise, "select_every": 64} for noise in (0.1, 0.5)]
+    assert kept["best"] in [{"noise": noise, "validate_every": 64} for noise in (0.1, 0.5)]
     words = "arz train ars --policy mlp --seed 1 --budget '400k steps'"
-    told = f"    {words} --noise {kept['best']['noise']} --select-every 64 --output runs/net-mlp-1\n"
+    told = f"    {words} --noise {kept['best']['noise']} --validate-every 64 --output runs/net-mlp-1\n"
     assert told in (folder / "tables.md").read_text()
     with Run.open("runs/net-mlp-2") as run:
         assert run.config == load(folder).config(load(folder).find("mlp"))

@@ -118,7 +118,7 @@ class Steps:
 
 def growing(seed: int = 1, problem: Steps | None = None, **changes: Any) -> Grow[Rows]:
     usual: dict[str, Any] = {"population": 8, "samples": 9, "rung": 4, "first_terms": 2, "survivors": 2, "children": 4}
-    usual |= {"select_every": 72, "selection_episodes": 4, "least_spread": 1e-4, "sample_spread": 0.2}
+    usual |= {"validate_every": 72, "validation_episodes": 4, "least_spread": 1e-4, "sample_spread": 0.2}
     return Grow(problem or Steps(), GrowSettings(**{**usual, **changes}), seed)
 
 
@@ -723,8 +723,8 @@ SMALL: dict[str, Any] = {
     "rung": 2,
     "children": 3,
     "episodes": 4,
-    "select_every": 36,
-    "selection_episodes": 6,
+    "validate_every": 36,
+    "validation_episodes": 6,
     "steps": 60,
 }
 RUNS = {

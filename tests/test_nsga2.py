@@ -76,8 +76,8 @@ class TradeOff:
         return np.stack([near, near], axis=1), np.ones(len(genomes))
 
 
-SMALL: dict[str, Any] = {"population": 20, "children": 40, "initial": 60, "episodes": 2, "selection_episodes": 3}
-SMALL |= {"select_every": 40}
+SMALL: dict[str, Any] = {"population": 20, "children": 40, "initial": 60, "episodes": 2, "validation_episodes": 3}
+SMALL |= {"validate_every": 40}
 
 
 def search(seed: int = 1, **changes: Any) -> tuple[Nsga2[Pairs], TradeOff]:

@@ -18,7 +18,7 @@ from arz.runs.database import RunError
 from arz.runs.sweep import Sweep
 
 EXTRA = "needs the extra: make baselines"
-FIELDS: dict[str, Any] = {"sequence": 16, "environments": 3, "select_every": 2, "selection_episodes": 2}
+FIELDS: dict[str, Any] = {"sequence": 16, "environments": 3, "validate_every": 2, "validation_episodes": 2}
 
 
 def small(kind: str = "mlp", name: str = "ppo-cartpole", **changes: Any) -> arz.Config:

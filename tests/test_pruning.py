@@ -75,7 +75,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_the_ending_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    few = ("--budget", "1M steps", "--select-every", "500", "--selection-episodes", "20", "--quiet", "--no-test")
+    few = ("--budget", "1M steps", "--validate-every", "500", "--validation-episodes", "20", "--quiet", "--no-test")
     call("evolve", "cartpole", "--output", str(folder), "--json", *few)
     told = json.loads(capsys.readouterr().out)["pruned"]
     assert told["whole_lines"] >= told["lines"] == lines(Program.load(folder / "pruned.arz"))

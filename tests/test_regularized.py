@@ -69,8 +69,8 @@ SMALL: dict[str, Any] = {
     "tournament": 3,
     "lag": 5,
     "episodes": 4,
-    "select_every": 50,
-    "selection_episodes": 8,
+    "validate_every": 50,
+    "validation_episodes": 8,
     "cache": 1000,
     "restart_after": 0,
     "restart_improvement": 0.0,
@@ -237,7 +237,7 @@ def test_islands_never_mix_and_start_anew_on_their_own() -> None:
 
 
 def test_the_best_of_each_island_are_tried() -> None:
-    made, problem = search(islands=3, select_top=2)
+    made, problem = search(islands=3, validate_top=2)
     tried: list[list[float]] = []
     plain = problem.score
 
@@ -261,7 +261,7 @@ def test_the_best_of_each_island_are_tried() -> None:
 
 def test_a_hurdle_is_that_of_the_island() -> None:
     hurdle: dict[str, Any] = {"hurdle_episodes": 2, "hurdle_quantile": 0.5, "episodes": 8, "cache": 0}
-    made, problem = search(islands=2, lag=20, select_every=10**6, **hurdle)
+    made, problem = search(islands=2, lag=20, validate_every=10**6, **hurdle)
     made.advance()
     made.population = Numbers(np.repeat([9.5, -50.0], 20))  # one island near the goal, one far from it
     made.objectives = np.repeat([-0.5, -60.0], 20)[:, None]
@@ -285,7 +285,7 @@ def test_a_hurdle_saves_work() -> None:
 @pytest.mark.parametrize(
     "changes",
     [{"islands": 0}, {"islands": 10_001}, {"population": 1}, {"tournament": 0}, {"lag": 0}, {"lag": 21}, {"episodes": 0}, {"cache": -1}, {"hurdle_episodes": 4},
-     {"hurdle_quantile": 1.5}, {"restart_improvement": -1.0}, {"select_every": 0}],
+     {"hurdle_quantile": 1.5}, {"restart_improvement": -1.0}, {"validate_every": 0}],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_by_name(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):

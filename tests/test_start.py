@@ -38,7 +38,7 @@ PROBLEM = ProgramProblem(arz.Program.load(TROT).memory, Variation(), Quadruped()
 
 
 def small(budget: str = "60", **changes: Any) -> Config:
-    fields = {"population": 10, "episodes": 4, "resample_every": 10, "select_every": 20, "selection_episodes": 4}
+    fields = {"population": 10, "episodes": 4, "resample_every": 10, "validate_every": 20, "validation_episodes": 4}
     return arz.preset("quadruped-tune", **{**fields, "tuned": TUNED, "steps": 150, "budget": budget, **changes})
 
 
@@ -188,8 +188,8 @@ def test_interrupted_at_every_generation_it_is_the_same_run(tuned: Path, tmp_pat
 
 def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
     trot = arz.Program.load(TROT)
-    fields = {"islands": 2, "population": 10, "children": 10, "initial": 20, "episodes": 4, "select_every": 20}
-    config = arz.preset("quadruped-nsga2", **fields, steps=150, selection_episodes=4, budget="40", warm_up=0.0)
+    fields = {"islands": 2, "population": 10, "children": 10, "initial": 20, "episodes": 4, "validate_every": 20}
+    config = arz.preset("quadruped-nsga2", **fields, steps=150, validation_episodes=4, budget="40", warm_up=0.0)
     with arz.evolve(config, start=trot, folder=tmp_path / "run", threads=1) as run:
         assert run.config.memory.matrices == 6
         parentless = {row["number"]: row["fitness"] for row in run.individuals if row["parent"] is None}
@@ -201,7 +201,7 @@ def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
 
 def test_cartpole_programs_can_be_tuned_too(tmp_path: Path) -> None:
     found = arz.Program.load(EXAMPLES / "paper_cartpole.arz")
-    fields = {"population": 10, "episodes": 4, "budget": "40", "select_every": 10, "selection_episodes": 4}
+    fields = {"population": 10, "episodes": 4, "budget": "40", "validate_every": 10, "validation_episodes": 4}
     path = tmp_path / "tune.toml"
     path.write_text('[search]\nkind = "tuning"\n')
     with arz.evolve(arz.preset(path, **fields), start=found, threads=1) as run:
@@ -211,7 +211,7 @@ def test_cartpole_programs_can_be_tuned_too(tmp_path: Path) -> None:
 
 
 def test_the_command_takes_files_and_runs(tuned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--population", "10", "--episodes", "4", "--select-every", "10", "--selection-episodes", "4"]
+    options = ["--population", "10", "--episodes", "4", "--validate-every", "10", "--validation-episodes", "4"]
     options += ["--steps", "100", "--budget", "20", "--tuned", "s0,s1,v2", "--no-test", "--json", "--quiet"]
     for number, start in enumerate((str(TROT), str(tuned))):
         folder = str(tmp_path / f"run{number}")

@@ -425,7 +425,7 @@ def test_who_names_the_module_may_use_it(trap: Path, tmp_path: Path) -> None:
         return subprocess.run([ARZ, *arguments], capture_output=True, text=True, timeout=120)
 
     folder, few = tmp_path / "run", ("--budget", "600", "--threads", "2", "--no-test", "--quiet")
-    made = arz_runs("evolve", "--env", "trap_module:Trap-v0", "--output", folder, "--select-every", "100", *few)
+    made = arz_runs("evolve", "--env", "trap_module:Trap-v0", "--output", folder, "--validate-every", "100", *few)
     assert made.returncode == 0, made.stderr
     assert trap.exists()
     assert arz_runs("show", folder).returncode == 0
@@ -601,7 +601,7 @@ def test_a_configuration_is_a_regular_file(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.fixture
 def pendulum(tmp_path: Path) -> Path:
-    few = ["--select-every", "50", "--population", "20", "--lag", "20", "--selection-episodes", "2", "--steps", "20"]
+    few = ["--validate-every", "50", "--population", "20", "--lag", "20", "--validation-episodes", "2", "--steps", "20"]
     assert (
         main(
             [

@@ -19,9 +19,9 @@ FIELDS: dict[str, Any] = {
     "population": 7,
     "top": 2,
     "episodes": 2,
-    "select_every": 7,
+    "validate_every": 7,
     "steps": 40,
-    "selection_episodes": 2,
+    "validation_episodes": 2,
 }
 
 
@@ -142,7 +142,7 @@ def test_fields_that_are_lists_and_budgets_can_be_swept(tmp_path: Path, capsys: 
 
 
 def test_without_champions_there_is_no_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [*options(tmp_path / "sweep"), "--select-every", "1000", "--repeats", "1"]
+    command = [*options(tmp_path / "sweep"), "--validate-every", "1000", "--repeats", "1"]
     assert main(command) == 0
     assert "No run has a champion" in capsys.readouterr().out
 

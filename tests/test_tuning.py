@@ -82,7 +82,7 @@ START = Rows(np.array([0]), np.zeros((1, 6)))
 
 
 def tuning(seed: int = 1, start: Rows | None = START, **changes: Any) -> Tuning[Rows]:
-    settings = {"population": 21, "select_every": 21, "resample_every": 21, "least_spread": 1e-6, "most_spread": 10.0}
+    settings = {"population": 21, "validate_every": 21, "resample_every": 21, "least_spread": 1e-6, "most_spread": 10.0}
     return Tuning(Valley(), TuningSettings(**{**settings, **changes}), seed, start=start)
 
 
@@ -153,7 +153,7 @@ def test_it_goes_on_from_a_checkpoint_bit_for_bit() -> None:
 
 
 def test_new_episodes_in_each_generation() -> None:
-    made = tuning(select_every=10**6)
+    made = tuning(validate_every=10**6)
     for _ in range(4):
         made.advance()
     assert isinstance(made.problem, Valley)
@@ -263,7 +263,7 @@ def test_scores_on_old_episodes_are_forgotten() -> None:
             return np.ones((len(genomes), 2), np.uint64)
 
     problem = Alike()
-    settings = TuningSettings(population=21, select_every=10**6, resample_every=21, cache=100)
+    settings = TuningSettings(population=21, validate_every=10**6, resample_every=21, cache=100)
     made = Tuning(problem, settings, 1, start=START)
     for _ in range(4):
         made.advance()

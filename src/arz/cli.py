@@ -81,7 +81,7 @@ class _Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized arguments: "):
             word = message.split(": ")[1].split()[0].split("=")[0]
             message = f"there is no option or argument {word} here"
-            hint = did_you_mean(word, options)
+            hint = _present_name(word) or did_you_mean(word, options)
         elif found := re.match(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", message):
             names = re.findall(r"[\w-]+", found[2])
             message, hint = f"there is no command {found[1]!r}", did_you_mean(found[1], names)
@@ -94,6 +94,14 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             getattr(options, "parser", self).error(f"unrecognized arguments: {' '.join(unknown)}")
         return options
+
+
+def _present_name(option: str) -> str:
+    """What an option of a configuration is called now, if it once had another name."""
+    from arz.runs.config import RENAMED
+
+    name = RENAMED.get(option.removeprefix("--").replace("-", "_"))
+    return f" It is now called --{name.replace('_', '-')}." if name else ""
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:

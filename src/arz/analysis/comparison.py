@@ -250,7 +250,7 @@ def _draw_curves(panel: Any, comparison: Comparison, across: str, label: str, lo
     panel.set_ylim(figures.return_range(scores))
     panel.set_xlabel(label)
     if across == ACROSS[0]:
-        panel.set_ylabel("champion: mean return on the\nselection episodes of its own task")
+        panel.set_ylabel("champion: mean return on the\nvalidation episodes of its own task")
     positive = [value for m in comparison.methods for e in m.entries for value in e.curve[across] if value > 0]
     if positive and max(positive) > 10 * min(positive):
         panel.set_xscale("log")

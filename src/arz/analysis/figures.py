@@ -49,7 +49,7 @@ PROGRESS = {
 }
 """The lines of a progress figure: name, colour, width. Later ones lie above, and let those below show beside them."""
 PANELS = {
-    "mean return on the\nselection episodes": ("champion_score", "life_score"),
+    "mean return on the\nvalidation episodes": ("champion_score", "life_score"),
     "fitness in the\npopulations": ("best_fitness", "mean_fitness"),
 }
 """What is shown together: what champions are chosen by, and what the search sees."""

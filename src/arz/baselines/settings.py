@@ -25,9 +25,9 @@ class PpoSettings(SearchSettings):
     population: int = 2
     restart_after: int = 0
     cache: int = 0
-    select_every: int = 4
+    validate_every: int = 4
     """After this many iterations the network is tried as champion."""
-    selection_episodes: int = 48
+    validation_episodes: int = 48
     sequence: int = 256
     """Steps of each environment between two updates: the paper's collect sequence length."""
     learning_rate: float = 5e-4

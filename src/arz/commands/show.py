@@ -103,7 +103,7 @@ def _print_everything(
 ) -> None:
     if about:
         print_standing(about)
-        terminal.say(f"# Champion: number {about['champion']}, {about['score']:.1f} on the selection episodes.\n")
+        terminal.say(f"# Champion: number {about['champion']}, {about['score']:.1f} on the validation episodes.\n")
     terminal.say(policy)
     print_policy(policy, rough=(rough.program, str(rough)) if rough is not None else None)
     for row in tests:

@@ -123,7 +123,7 @@ def _draw(made: Sweep, found: list[Tried]) -> Path | None:
         return None
     path = made.folder / "sweep.png"
     scores = {tuple(tried.settings.values()): tried.score for tried in found}
-    title = style.title_of(made.folder, "champion's score on selection episodes")
+    title = style.title_of(made.folder, "champion's score on validation episodes")
     style.save(figures.heat_figure(made.grid, scores, title), path)
     return path
 
@@ -140,7 +140,7 @@ def _print(
         ordered = sorted(found, key=lambda tried: -tried.score)
         rows = [[*map(str, tried.settings.values()), f"{tried.score:.0f}"] for tried in ordered]
         columns = [*names, "score"]
-    terminal.show_table("Champion's score on the selection episodes", columns, rows)
+    terminal.show_table("Champion's score on the validation episodes", columns, rows)
     if best is None:
         terminal.say("No run has a champion: give them a larger --budget.")
     else:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 POINTS = 60
 """Of a curve that is kept."""
 NOISE = 10.0
-"""About so much a score on the selection episodes is off by chance."""
+"""About so much a score on the validation episodes is off by chance."""
 SPAN = 0.1
 """A trade-off is one if each objective moves by this share of its largest value."""
 EARLY = 10
@@ -43,7 +43,7 @@ def _picked(count: int) -> NDArray[np.int64]:
 
 
 def measure_progress(work: Work) -> Rows:
-    """The champion's score on the selection episodes, over each run."""
+    """The champion's score on the validation episodes, over each run."""
     rows: list[Row] = []
     for experiment, seed, run in work.runs():
         metrics = run.metrics

@@ -133,7 +133,7 @@ class Work:
                 yield experiment, seed, run
 
     def best(self, name: str) -> tuple[int, Standing] | None:
-        """The seed and the end of the run of an experiment with the best champion on its selection episodes."""
+        """The seed and the end of the run of an experiment with the best champion on its validation episodes."""
         found = []
         for _, seed, run in self.runs(name):
             stood = known_standing(run)

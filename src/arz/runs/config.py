@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import resources
@@ -46,6 +46,13 @@ RECORD_KINDS: dict[str, dict[str, type[Any]]] = {
 
 ALIASES = {"cadfs": "max_cadfs"}
 """Other names of fields, as a person may write them."""
+
+RENAMED = {
+    "selection_episodes": "validation_episodes",
+    "select_every": "validate_every",
+    "select_top": "validate_top",
+}
+"""Fields that once had another name: that, and the present one. Runs that kept the first are read; people are told."""
 
 HUGE = 2**1000
 """Whole numbers beyond this do not become others."""
@@ -82,7 +89,7 @@ class Limits:
     budget: str = "1m"
     """When to end: evaluations (2M), steps of the task (5G steps) or time (90s, 3m, 1h)."""
     target: float = math.inf
-    """End early when the champion reaches this score on the selection episodes."""
+    """End early when the champion reaches this score on the validation episodes."""
     prune: float = 0.0
     """When `arz evolve` or `arz resume` ends, the champion is made smaller, as long as it loses no more than this share
     of its score; 0 for no such ending."""
@@ -219,14 +226,16 @@ def load(name: str | Path) -> Config:
     return parse(read_text(name, 4 * LONGEST), str(name))
 
 
-def parse(text: str, source: str = "configuration") -> Config:
-    """A configuration from TOML; what it does not say is as in `Config()`.
+def parse(text: str, source: str = "configuration", *, is_kept: bool = False) -> Config:
+    """A configuration from TOML; what it does not say is as in `Config()`. One that a run kept may have older names.
 
     Raises:
         ValueError: it is not TOML, or a field is unknown or out of range.
     """
     try:
         tables = loaded(text)
+        if is_kept:
+            tables = {name: _renamed(table) if isinstance(table, dict) else table for name, table in tables.items()}
         chosen = {}
         for table, kinds in RECORD_KINDS.items():
             given = tables.get(table)
@@ -239,6 +248,10 @@ def parse(text: str, source: str = "configuration") -> Config:
         return _record(Config, tables, Config(), "", chosen)
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
+
+
+def _renamed(table: dict[str, Any]) -> dict[str, Any]:
+    return {RENAMED.get(name, name): value for name, value in table.items()}
 
 
 def loaded(text: str) -> dict[str, Any]:
@@ -302,7 +315,7 @@ def override(config: Config, changes: Mapping[str, Any]) -> Config:
     tree: dict[str, Any] = {}
     for name, value in changes.items():
         if name not in paths:
-            raise ValueError(f"there is no field {name!r} in a configuration.{did_you_mean(name, paths)}")
+            raise ValueError(_unknown("field", name, name, paths))
         if name not in own:
             where = paths[name][0]
             raise ValueError(f"{name} belongs to another kind of {where} than {kind_of(config, where)}")
@@ -316,14 +329,27 @@ def override(config: Config, changes: Mapping[str, Any]) -> Config:
 def unusual(config: Config) -> dict[str, str]:
     """What a configuration says beyond the usual: its kinds, and each field that has another value than its record.
 
-    A field that is new in a later version has its usual value in every older configuration, so this stays the same.
+    A field that is new in a later version has its usual value in every older configuration, and one that was renamed is
+    told by its first name, so this stays the same.
     """
+    first = {present: name for name, present in RENAMED.items()}
     found = {f"{table}.kind": kind_of(config, table) for table in RECORD_KINDS}
     for item in fields(config):
         record = getattr(config, item.name)
         usual = dict(_leaves(type(record)(), (item.name,)))
-        found |= {".".join(path): toml(value) for path, value in _leaves(record, (item.name,)) if value != usual[path]}
+        found |= {
+            ".".join(first.get(part, part) for part in path): toml(value)
+            for path, value in _leaves(record, (item.name,))
+            if value != usual[path]
+        }
     return found
+
+
+def _unknown(what: str, name: str, where: str, known: Iterable[str]) -> str:
+    """What is wrong with a name that is none of those known."""
+    if name in RENAMED:
+        return f"{name} is now called {RENAMED[name]}"
+    return f"there is no {what} {where!r} in a configuration.{did_you_mean(name, known)}"
 
 
 def own_fields(config: Config) -> set[str]:
@@ -418,7 +444,7 @@ def _record(kind: type[R], data: Mapping[str, Any], base: R, path: str, chosen: 
         where = f"{path}{name}"
         if name not in known:
             what = "table" if isinstance(value, dict) and not path else "field"
-            raise ValueError(f"there is no {what} {where!r} in a configuration.{did_you_mean(name, known)}")
+            raise ValueError(_unknown(what, name, where, known))
         old = changes.get(name, getattr(base, name))
         if is_dataclass(old):
             if not isinstance(value, dict):

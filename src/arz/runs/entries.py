@@ -42,7 +42,7 @@ class Entry:
     """Steps of the task that it took to find the champion and to the end of its budget."""
     seconds: float
     fitness: float
-    """Of the champion, on the selection episodes."""
+    """Of the champion, on the validation episodes."""
     episodes: int
     """In each test."""
     scores: dict[str, float]
@@ -119,7 +119,7 @@ class Standing:
 
     champion: AnyPolicy
     score: float
-    """Of the champion, on the selection episodes."""
+    """Of the champion, on the validation episodes."""
     metrics: dict[str, NDArray[np.float64]]
     reports: NDArray[np.int64]
     """Which rows of the metrics had been written by then."""

@@ -166,7 +166,7 @@ def at_end(
 def as_in_run(run: Run) -> dict[str, Any]:
     """How the champion of a run is pruned."""
     search = run.config.search
-    how = {"survival": search.survival_worth, "episodes": search.selection_episodes, "seed": run.seed}
+    how = {"survival": search.survival_worth, "episodes": search.validation_episodes, "seed": run.seed}
     return how | ({"tolerance": run.config.limits.prune} if run.config.limits.prune else {})
 
 

@@ -54,7 +54,7 @@ class Run:
         config: what decides the result, beside the seed.
         seed: what all random numbers come from.
         budget: when it ends.
-        target: it also ends when the champion's selection score reaches this.
+        target: it also ends when the champion's validation score reaches this.
         start: the program with which it began; None for random ones.
     """
 
@@ -66,7 +66,7 @@ class Run:
             is_odd = not isinstance(value, kinds) or isinstance(value, bool)
             if is_odd or (isinstance(value, int | float) and not _is_possible(name, value)):
                 raise store.damage(f"the fact {name!r} is missing or not what it should be")
-        self.config = configs.parse(facts["config"], f"{store.folder}: configuration")
+        self.config = configs.parse(facts["config"], f"{store.folder}: configuration", is_kept=True)
         if not (self.config.task.observations and self.config.task.actions):
             raise store.damage("its configuration does not say what its environment shows and takes")
         self.seed: int = facts["seed"]
@@ -210,7 +210,7 @@ class Run:
 
     @property
     def champion(self) -> AnyPolicy:
-        """The best policy so far, by its score on the selection episodes.
+        """The best policy so far, by its score on the validation episodes.
 
         Raises:
             RunError: there is none yet.
@@ -225,7 +225,7 @@ class Run:
         """When the first champion is chosen, in a sentence."""
         settings, done = self.config.search, self.counters.evaluations
         return (
-            f"The first is chosen after {settings.select_every * settings.islands} evaluations, "
+            f"The first is chosen after {settings.validate_every * settings.islands} evaluations, "
             f"and {done} were saved so far."
         )
 

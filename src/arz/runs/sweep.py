@@ -230,7 +230,7 @@ def make_run(
     With an `end`, a budget and a target, it goes on beyond what its configuration says, if it has not spent that yet.
 
     Returns:
-        Its champion's selection score, None if it was stopped.
+        Its champion's validation score, None if it was stopped.
 
     Raises:
         ValueError: the folder has another run in it.

@@ -57,7 +57,7 @@ class Training:
         self._trainer = Trainer(config.task, shape, settings, seed)
         self._network: AnyPolicy | None = None
         self._selection = config.task.stratified(
-            keys(seed, "selection episodes", np.arange(settings.selection_episodes))
+            keys(seed, "selection episodes", np.arange(settings.validation_episodes))
         )
         self._rows: dict[str, list[dict[str, Any]]] = {"metrics": [], "champions": []}
         self._began, self._reason, self._is_selected = time.monotonic(), "", False
@@ -86,7 +86,7 @@ class Training:
             self._reason = "target"
         elif self._budget.spent(count.evaluations, count.steps, self.seconds) >= 1:
             self._reason = "budget"
-        self._is_selected = bool(self._reason) or count.evaluations % self._config.search.select_every == 0
+        self._is_selected = bool(self._reason) or count.evaluations % self._config.search.validate_every == 0
         return self._select(self._network) if self._is_selected else None
 
     def _select(self, network: AnyPolicy) -> Metrics:

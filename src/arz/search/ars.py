@@ -43,9 +43,9 @@ class ArsSettings(SearchSettings):
     episodes: int = 8
     resample_every: int = 65
     restart_after: int = 0
-    select_every: int = 650
-    selection_episodes: int = 48
-    select_top: int = 1
+    validate_every: int = 650
+    validation_episodes: int = 48
+    validate_top: int = 1
     cache: int = 0
     step_size: float = 0.05
     """How far the centre moves: the learning rate."""

@@ -4,7 +4,7 @@ Several populations (`islands`) evolve side by side. Each lives until it is stuc
 children are scored together, so that there is work for every worker.
 
 Three disjoint sets of episodes: the *fitness* episodes, on which children are scored and which can be drawn anew now
-and then; the *selection* episodes, on which the best of each island are compared to find the champion; and the test
+and then; the *validation* episodes, on which the best of each island are compared to find the champion; and the test
 episodes, which the search never sees. A score may consist of several objectives; the first one is the *fitness*, by
 which champions are chosen.
 """
@@ -53,11 +53,11 @@ class SearchSettings:
     """Start an island anew when its best has not improved for this many of its children; 0 never does."""
     restart_improvement: float = 1.0
     """What counts as an improvement."""
-    select_every: int = 1000
+    validate_every: int = 1000
     """After this many children of each island the best of each are tried as champions."""
-    select_top: int = 2
+    validate_top: int = 2
     """How many of the best are tried."""
-    selection_episodes: int = 100
+    validation_episodes: int = 100
     """Episodes that decide who is champion."""
     cache: int = 100_000
     """Scores to remember; 0 scores everything."""
@@ -68,17 +68,17 @@ class SearchSettings:
         "islands": 1,
         "population": 2,
         "episodes": 1,
-        "select_every": 1,
-        "select_top": 1,
-        "selection_episodes": 1,
+        "validate_every": 1,
+        "validate_top": 1,
+        "validation_episodes": 1,
     }
     """The least of each whole number; 0 of those not named."""
     MOST: ClassVar[dict[str, tuple[int, str]]] = {
         "islands": (10_000, "each of them takes part in every batch"),
         "population": (MOST, "more do not fit into memory"),
         "episodes": (MOST, "more take days"),
-        "selection_episodes": (MOST, "more take days"),
-        "select_top": (MOST, "the most that live on an island"),
+        "validation_episodes": (MOST, "more take days"),
+        "validate_top": (MOST, "the most that live on an island"),
         "cache": (100_000_000, "more do not fit into memory"),
     }
     """The most of each, and why; those not named count children, and 2**31 - 1 is more than any run has."""
@@ -172,7 +172,7 @@ class Counters:
     champion: int = -1
     """The number of the champion; -1 before there is one."""
     champion_score: float = -np.inf
-    """Its score on the selection episodes."""
+    """Its score on the validation episodes."""
     champion_fitness: float = -np.inf
     """Its fitness when it was chosen."""
 
@@ -186,7 +186,7 @@ class Life:
     is_begun: bool = False
     """If not, it begins with the next batch."""
     best: float = -np.inf
-    """The best selection score."""
+    """The best validation score."""
     improved_to: float = -np.inf
     """The score that last counted as an improvement..."""
     improved_at: int = 0
@@ -221,9 +221,9 @@ class Metrics:
     """Of all who live and were tried; -inf if nobody was."""
     mean_fitness: float
     life_score: float
-    """The best selection score of the present lives."""
+    """The best validation score of the present lives."""
     champion_score: float
-    """The best selection score so far."""
+    """The best validation score so far."""
     champion: int
 
 
@@ -257,8 +257,8 @@ class Search(ABC, Generic[G]):
         self.cache = ScoreCache(self.settings.cache, self.problem.objectives)  # on the current fitness episodes
         self.objectives = np.zeros((0, self.problem.objectives))
         self._episodes = (-1, np.zeros(0, np.uint64))
-        indices = np.arange(self.settings.selection_episodes)
-        self._selection_episodes = self.problem.stratified(keys(self.seed, "selection episodes", indices))
+        indices = np.arange(self.settings.validation_episodes)
+        self._validation_episodes = self.problem.stratified(keys(self.seed, "selection episodes", indices))
 
     @property
     def fitness(self) -> NDArray[np.float64]:
@@ -271,7 +271,7 @@ class Search(ABC, Generic[G]):
         """Scores one batch of new individuals; the metrics when a selection was due."""
         births = self._breed()
         metrics = None
-        if self._clock - self.counters.selected_at >= self.settings.select_every:
+        if self._clock - self.counters.selected_at >= self.settings.validate_every:
             metrics = self._select()
             self._end_lives()
         return births, metrics
@@ -371,7 +371,7 @@ class Search(ABC, Generic[G]):
         count, islands = self.counters, self.settings.islands
         count.selected_at = self._clock
         best = self._candidates().ravel()
-        objectives, steps = self.problem.score(self.population.take(best), self._selection_episodes)
+        objectives, steps = self.problem.score(self.population.take(best), self._validation_episodes)
         scores = np.where(_is_score(objectives[:, 0]), objectives[:, 0], -np.inf)
         count.steps += int(steps.sum())
         for life, score in zip(self.lives, scores.reshape(islands, -1).max(axis=1).tolist(), strict=True):
@@ -400,7 +400,7 @@ class Search(ABC, Generic[G]):
     def _candidates(self) -> NDArray[np.int64]:
         """Who is tried as champion: positions of the best [island, candidate]."""
         islands = self.settings.islands
-        top = np.argsort(-self.fitness.reshape(islands, -1), axis=1, kind="stable")[:, : self.settings.select_top]
+        top = np.argsort(-self.fitness.reshape(islands, -1), axis=1, kind="stable")[:, : self.settings.validate_top]
         return np.asarray(top + np.arange(islands)[:, None] * self.settings.population)
 
     def standing(self) -> str:

@@ -83,8 +83,8 @@ class GrowSettings(SearchSettings):
     as before and tells more of them; 0 if they do not."""
     resample_every: int = 1
     restart_after: int = 0
-    select_every: int = 5000
-    select_top: int = 2
+    validate_every: int = 5000
+    validate_top: int = 2
     cache: int = 0
     first_terms: int = 4
     """Random structures have this many terms at most, and at least half of them."""
@@ -691,7 +691,7 @@ class Grow(Search[G]):
     def _candidates(self) -> Places:
         """The centres that did best in the last generation."""
         size, found = self.settings.population, []
-        top = self.settings.select_top
+        top = self.settings.validate_top
         for island in range(self.settings.islands):
             places = [k for k in range(island * size, (island + 1) * size) if self.racers[k] is not None]
             ranked = sorted(places, key=self._rank, reverse=True)[:top]

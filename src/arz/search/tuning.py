@@ -32,8 +32,8 @@ class TuningSettings(SearchSettings):
     episodes: int = 8
     resample_every: int = 48
     restart_after: int = 0
-    select_every: int = 1000
-    selection_episodes: int = 48
+    validate_every: int = 1000
+    validation_episodes: int = 48
     cache: int = 0
     sample_spread: float = 0.1
     """By how much samples change what a program does at first: root mean square of the change of its actions."""

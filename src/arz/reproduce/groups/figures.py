@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def growth(group: Group) -> Figure:
     """The champion of each run against the steps that were spent."""
-    figure = style.new_figure(4.2, "Grow and tune: mean return of the champion on selection episodes")
+    figure = style.new_figure(4.2, "Grow and tune: mean return of the champion on validation episodes")
     shown = [("cartpole", style.BLUE, 1000.0), ("quadruped", style.ORANGE, None)]
     for panel, (name, colour, highest) in zip(figure.subplots(1, 2), shown, strict=True):
         found = group.notes(name)
@@ -37,7 +37,7 @@ def growth(group: Group) -> Figure:
 
 def walking(group: Group) -> Figure:
     """The curves of all runs against evaluations and steps."""
-    figure = style.new_figure(4.6, "Laikago leg-breaking: mean return of the champion on selection episodes")
+    figure = style.new_figure(4.6, "Laikago leg-breaking: mean return of the champion on validation episodes")
     panels = figure.subplots(1, 2, sharey=True)
     palette = [style.BLUE, style.ORANGE, style.GREEN, style.GREY]
     palette += [style.SKY, style.PURPLE, style.VERMILION, style.BLACK]

@@ -77,7 +77,7 @@ def curve(metrics: Metrics, names: Iterable[str], points: int) -> dict[str, list
 
 
 def reached(metrics: Metrics, level: float, names: Sequence[str]) -> dict[str, float] | None:
-    """When the champion's selection score first was at a level."""
+    """When the champion's validation score first was at a level."""
     above = np.flatnonzero(metrics["champion_score"] >= level)
     return None if len(above) == 0 else {name: round(float(metrics[name][above[0]]), 1) for name in names}
 
