@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 import arz
 from arz.analysis import comparison, statistics
 from arz.analysis.comparison import Comparison
+from arz.analysis.comparison_tables import usual_success
 from arz.cli import main
 from arz.runs.entries import Entry, entry_of, from_lines, to_lines
 from tests.runs_support import small
@@ -242,3 +243,23 @@ def test_success_is_what_the_task_says(capsys: pytest.CaptureFixture[str], tmp_p
     told = json.loads(capsys.readouterr().out)
     assert told["success"] is None
     assert "success" not in told["methods"][0]
+
+
+@pytest.mark.parametrize(
+    ("variant", "success"),
+    [
+        (arz.Cartpole().variant, 900.0),
+        (arz.Quadruped(steps=500).variant, 400.0),
+        ({"contact_iterations": 5, "steps": 1000}, 400.0),
+        ({}, None),
+        ({"steps": 500}, None),
+        ({"env": 7}, None),
+        ({"env": "CartPole-v1", "change": 7}, None),
+        ({"env": "os:CartPole-v1", "steps": "a"}, None),
+        ({"x_limit": [], "steps": 1000}, None),
+        ([1], None),
+    ],
+    ids=repr,
+)
+def test_success_is_what_the_task_says_whatever_a_file_holds(variant: object, success: float | None) -> None:
+    assert usual_success([entry(tested_on=json.dumps(variant))]) == success

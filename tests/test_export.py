@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 import arz
 from arz import Memory, Program, Variation, elementary, machine
 from arz.cli import main
+from arz.commands.export import TARGETS
 from arz.episode import run_episode
-from arz.export import LANGUAGES
 from arz.export.c import memory_bytes, stack_bytes, to_c
 from arz.export.exported_program import MOST_STEPS, TAKEN_AS_IT_IS, Exported
 from arz.export.python import to_python
@@ -356,7 +356,7 @@ def test_a_name_cannot_break_out_of_comments_and_strings(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["p*", 'p"""q', "p\nq", "p'; rm -rf x; '", "p\x1b[2J", "*"])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TARGETS)
 def test_names_of_files_do_not_get_into_an_export(
     name: str, language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

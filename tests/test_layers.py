@@ -75,6 +75,32 @@ def test_what_goes_up_or_through_a_wall_is_seen(module: str, other: str) -> None
     assert other in said
 
 
+FOLDERS = sorted(path.parent.name for path in SOURCE.glob("tasks/*/__init__.py"))
+KNOW_TASKS = {
+    "commands.options",
+    "commands.sources",
+    "reproduce.episodes",
+    "reproduce.groups.notes",
+    "reproduce.groups.tables",
+    "reproduce.printed",
+    "reproduce.searches",
+    "reproduce.scores",
+    "runs.config",
+}
+"""Those that may name a task: options that only it has, the usual one, and the paper's items, which are about it."""
+
+
+def test_tasks_do_not_know_each_other_and_few_know_them() -> None:
+    assert {"cartpole", "quadruped", "gymnasium"} <= set(FOLDERS)
+    knowing = {}
+    for module, others in MODULES.items():
+        own = module.split(".")[1] if module.startswith("tasks.") else ""
+        if known := {other.split(".")[1] for other in others if other.startswith("tasks.")} & set(FOLDERS) - {own}:
+            knowing[module] = known
+    assert knowing.pop("tasks.__init__") == set(FOLDERS)
+    assert knowing.keys() == KNOW_TASKS
+
+
 def test_nobody_asks_a_task_which_one_it_is() -> None:
     """Who knows a thing answers for it: outside its folder, no code depends on which task it has."""
     asked = re.compile(r"isinstance\([^()]*\b(Cartpole|Quadruped|AnyEnvironment)\b|type\([\w.]*task\)|\btask\.kind ==")

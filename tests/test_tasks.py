@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import arz
+from arz.cluster.packing import pack_task
 from arz.episode import run_episode
 from arz.policy import AnyPolicy
 from arz.runs import config as configs
@@ -181,3 +183,29 @@ def test_it_has_one_engine_or_none(task: Task) -> None:
         episodes = arz.fresh_episodes(2)
         together = arz.evaluate(policies(task), task, episodes, threads=1, engine=task.shared_engine())
         assert np.array_equal(together.returns, arz.evaluate(policies(task), task, episodes, threads=1).returns)
+
+
+@pytest.mark.parametrize("value", [7, -1, 2.5, 1e999, "a", "", [], ["a"], {}, None, True], ids=repr)
+def test_a_value_of_another_kind_gives_a_task_or_a_sentence(task: Task, value: Any) -> None:
+    """Variants are read from files of strangers."""
+    for item in fields(task):
+        with contextlib.suppress(ValueError):
+            assert replace(task, **{item.name: value}).kind == task.kind
+
+
+class Mine(arz.Cartpole):
+    """A task of one's own, which nobody registered."""
+
+    def rollout(self, *args: Any, **options: Any) -> arz.Evaluation:
+        found = super().rollout(*args, **options)
+        return replace(found, returns=-found.returns)
+
+
+def test_a_task_of_ones_own_is_evaluated_and_not_taken_for_another() -> None:
+    batch, episodes = policies(usual("cartpole")), arz.fresh_episodes(2)
+    ours, own = (arz.evaluate(batch, kind(steps=STEPS), episodes).returns for kind in (arz.Cartpole, Mine))
+    assert np.array_equal(ours, -own)
+    with pytest.raises(ValueError, match="workers elsewhere know the tasks cartpole, quadruped, gymnasium, not Mine"):
+        pack_task(Mine())
+    with pytest.raises(ValueError, match="knows the kinds of task cartpole, quadruped, gymnasium, not Mine"):
+        configs.render(replace(arz.preset("cartpole"), task=Mine()))

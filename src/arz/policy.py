@@ -53,7 +53,7 @@ class PolicyBatch(Protocol):
 
     @property
     def core(self) -> core.Batch | core.NetworkBatch:
-        """For the native core."""
+        """For the native core: a batch of one of its kinds."""
         ...
 
     @property
@@ -64,6 +64,8 @@ class PolicyBatch(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int, /) -> AnyPolicy: ...
+
+    def __add__(self, other: Any, /) -> PolicyBatch: ...
 
     def take(self, indices: NDArray[np.int64], /) -> PolicyBatch:
         """Those at these positions."""

@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from arz.analysis.comparison import Comparison, Method
 from arz.analysis.statistics import Interval
@@ -23,9 +23,11 @@ def usual_success(entries: list[Entry]) -> float | None:
         return None
     if not isinstance(variant, dict):
         return None
-    kinds = [kind for kind in TASKS.values() if variant.keys() <= {item.name for item in fields(kind)}]
-    with contextlib.suppress(ValueError, TypeError):  # nobody knows what a file holds
-        return kinds[0](**variant).success if kinds else None
+    for kind in TASKS.values():
+        with contextlib.suppress(ValueError, TypeError):  # nobody knows what a file holds
+            task = kind(**variant)
+            if json.loads(json.dumps(task.variant)) == variant:  # it says of itself what stands there
+                return task.success
     return None
 
 

@@ -95,7 +95,7 @@ class TaskEnvironment(VecEnv):
         self._random = np.random.default_rng(seed)
         self._actions = np.zeros((count, task.actions))
         self.render_mode = None
-        super().__init__(count, *spaces(task, task.most_action))
+        super().__init__(count, *spaces(task))
 
     def reset(self) -> NDArray[np.float64]:
         """Starts all episodes."""

@@ -23,8 +23,8 @@ Packed = dict[str, Any]
 
 def pack_task(task: Task) -> Packed:
     """A task as plain values."""
-    if task.kind not in TASKS:
-        raise ValueError(f"workers elsewhere know the tasks {', '.join(TASKS)}, not {task.kind}")
+    if TASKS.get(task.kind) is not task.__class__:  # who derives from ours is another
+        raise ValueError(f"workers elsewhere know the tasks {', '.join(TASKS)}, not {task.__class__.__name__}")
     task.check_imported()
     return {"kind": task.kind, "fields": asdict(task)}
 

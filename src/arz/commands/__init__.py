@@ -2,7 +2,7 @@
 
 `cli.py` finds them here by their names and imports only the one that is asked for. What several of them need: `sources`
 (what a command works on), `checks` (what is refused before anything is made), `options`, `printing`, `running`,
-`standing`, `backend`, `rounding`, `tables`.
+`standing`, `backend`, `rounding`, `pruned`, `tables`.
 """
 
 COMMANDS = {

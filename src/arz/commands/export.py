@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from arz.commands.options import add_environment, add_import, add_source
 from arz.commands.sources import policy_and_task, program_of, without_foreign_code
 from arz.episode import run_episode
 from arz.evaluate import fresh_episodes
-from arz.export import LANGUAGES
 from arz.export.c import to_c
 from arz.export.exported_program import Taken
 from arz.export.python import to_python
@@ -25,14 +25,27 @@ from arz.plain import printable
 from arz.program import Program
 from arz.tasks import Task
 
-EXPORTERS = dict(zip(LANGUAGES, (to_python, to_c), strict=True))
+
+@dataclass(frozen=True)
+class Target:
+    """A language to which programs are exported."""
+
+    write: Callable[..., str]
+    check: str
+    """How a file checks itself; the file is {file}, its name in capitals {name}."""
+
+
+TARGETS = {
+    "python": Target(to_python, "python {file}"),
+    "c": Target(to_c, "cc -std=c99 -ffp-contract=off -D{name}_MAIN -x c {file} -lm -o check && ./check"),
+}
 
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
     """The options of the command."""
     add_import(parser)
     add_source(parser, "a run, an .arz file, or - for standard input")
-    parser.add_argument("--to", choices=LANGUAGES, required=True, help="the language")
+    parser.add_argument("--to", choices=TARGETS, required=True, help="the language")
     parser.add_argument("--output", metavar="FILE", help="where to write it (default: standard output)")
     parser.add_argument("--name", default="arz", help="what its names begin with (default: arz)")
     add_environment(parser)
@@ -44,17 +57,15 @@ def run(options: argparse.Namespace) -> None:
     policy, task = policy_and_task(options)
     program = program_of(policy, f"{printable(options.source)} is {policy.title}, and only programs can be exported")
     known = without_foreign_code(options, task)
-    text = EXPORTERS[options.to](program, name=options.name, observations=_seen(program, known), taken=_taken(known))
+    target = TARGETS[options.to]
+    text = target.write(program, name=options.name, observations=_seen(program, known), taken=_taken(known))
     if not options.output:
         terminal.say(text, end="")
         return
     with Path(options.output).open("x", encoding="utf-8") as file:
         file.write(text)
     where = shlex.quote(printable(options.output))
-    check = f"python {where}"
-    if options.to == "c":
-        flags = f"-std=c99 -ffp-contract=off -D{options.name.upper()}_MAIN"
-        check = f"cc {flags} -x c {where} -lm -o check && ./check"
+    check = target.check.format(file=where, name=options.name.upper())
     terminal.say(f"Written: {printable(options.output)}. Check it: {check}")
 
 

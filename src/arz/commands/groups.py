@@ -76,11 +76,11 @@ def _make(making: Making, options: argparse.Namespace) -> list[Note]:
     if not count:
         return []
     terminal.note(f"{making.group.folder}: {count} runs, {making.jobs} at a time. Ctrl-C stops and saves.", is_silent)
-    with workers(options, is_silent) as hired, terminal.stoppable() as should_stop, terminal.bar(is_silent) as show:
-        if hired is not None:
-            hired.should_stop = should_stop
+    with workers(options, is_silent) as pool, terminal.stoppable() as should_stop, terminal.bar(is_silent) as show:
+        if pool is not None:
+            pool.should_stop = should_stop
         group, only, jobs = making.group, making.only, making.jobs
-        return Making(group, only, jobs, terminal.timed(show), should_stop, hired).make()
+        return Making(group, only, jobs, terminal.timed(show), should_stop, pool).make()
 
 
 def _list(todo: Sequence[Making], is_json: bool) -> None:

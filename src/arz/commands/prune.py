@@ -1,4 +1,4 @@
-"""`arz prune`, and the ending of `arz evolve`: the champion as small as it can be."""
+"""`arz prune`: a program as small as it can be."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from arz import terminal
-from arz.cluster.ray_workers import RayWorkers
 from arz.commands.checks import check_threads, refuse_existing
 from arz.commands.options import add_episode, add_import, add_json, add_source, add_threads
 from arz.commands.printing import print_json, print_policy
+from arz.commands.pruned import pruned_json, pruned_sentence
 from arz.commands.sources import own_task, policy_and_known_task, program_of
 from arz.runs.database import is_run
-from arz.runs.pruning import NAME, Pruned, as_in_run, at_end, keep, lines
-from arz.runs.pruning import prune as pruned
+from arz.runs.pruning import NAME, as_in_run, keep
+from arz.runs.pruning import prune as smaller
 from arz.runs.run import Run
 
 
@@ -52,37 +52,10 @@ def run(options: argparse.Namespace) -> None:
     asked = {name: getattr(options, name) for name in ("tolerance", "generations", "episodes", "threads")}
     how |= {name: value for name, value in asked.items() if value is not None}
     with terminal.bar(options.json) as show:
-        found = pruned(program, own_task(options, base), show=show, **how)
+        found = smaller(program, own_task(options, base), show=show, **how)
     keep(found, target)
     if options.json:
-        print_json({**told(found, target), "program": str(found.program)})
+        print_json({**pruned_json(found, target), "program": str(found.program)})
         return
     print_policy(found.program)
-    terminal.say(sentence(found, target))
-
-
-def ending(run: Run, threads: int | None, pool: RayWorkers | None, is_silent: bool) -> tuple[Pruned, Path] | None:
-    """The champion of a run as small as its configuration allows, in the folder of the run; None if it shall not be."""
-    if not run.config.limits.prune:
-        return None
-    with terminal.bar(is_silent) as show:
-        return at_end(run, threads=threads, workers=pool, show=show)
-
-
-def told(found: Pruned, path: Path) -> dict[str, Any]:
-    """What there is to say of it, for other programs."""
-    return {
-        "lines": lines(found.program),
-        "whole_lines": lines(found.whole),
-        "score": found.score,
-        "whole_score": found.whole_score,
-        "file": str(path),
-    }
-
-
-def sentence(found: Pruned, path: Path) -> str:
-    """The same in words."""
-    return (
-        f"Pruned: {lines(found.program)} of {lines(found.whole)} lines, with {found.score:.1f} in place of "
-        f"{found.whole_score:.1f} on episodes of its own: {path}"
-    )
+    terminal.say(pruned_sentence(found, target))

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     if options.viewer and len(variants) > 1:
         raise ValueError(f"--viewer shows one episode at a time, not {len(variants)}")
     if options.viewer and not base.has_viewer:
-        raise ValueError(f"--viewer is for the quadruped: there is no MuJoCo model of {base.title}")
+        raise ValueError(f"there is no viewer (--viewer) for {base.title}")
     key = int(fresh_episodes(1, first=options.episode)[0])
     episodes = []
     for special, varied in variants.items():

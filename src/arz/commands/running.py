@@ -15,7 +15,7 @@ from arz.cluster.ray_workers import RayWorkers
 from arz.commands.backend import workers
 from arz.commands.checks import check_threads, refuse_existing
 from arz.commands.printing import print_json, print_policy, print_tests, result_rows, returns
-from arz.commands.prune import ending, sentence, told
+from arz.commands.pruned import prune_at_end, pruned_json, pruned_sentence
 from arz.commands.sources import policy_at, with_fields
 from arz.commands.standing import summary
 from arz.files import folder_inside
@@ -96,7 +96,7 @@ def shows_nothing(options: argparse.Namespace) -> bool:
 
 def go_on(run: Run, options: argparse.Namespace, log_class: Any, pool: RayWorkers | None) -> int:
     """Evolves until the run ends or is stopped, and says what came out; returns the exit code."""
-    is_silent = shows_nothing(options)
+    is_silent, goes_on = shows_nothing(options), "resume" not in run.config.search.CANNOT
     run.lock()
     if not is_silent:
         terminal.note(
@@ -121,11 +121,11 @@ def go_on(run: Run, options: argparse.Namespace, log_class: Any, pool: RayWorker
                 checkpoint_seconds=options.save_every,
             )
         except KeyboardInterrupt:  # the second one
-            terminal.note(f"Stopped at once. Go on from the last save with: arz resume {run.folder}")
+            more = f" Go on from the last save with: arz resume {run.folder}" if goes_on else ""
+            terminal.note(f"Stopped at once.{more}")
             return terminal.INTERRUPTED
     if log is not None:
         log.close()
-    goes_on = "resume" not in run.config.search.CANNOT
     if reason == "stopped":
         terminal.note(f"Look at the best so far with: arz show {run.folder}")
         terminal.note(
@@ -147,8 +147,8 @@ def _report(run: Run, options: argparse.Namespace, reason: str, pool: RayWorkers
     figures_made = _figures(run, results) if results else []
     if options.json:
         made: dict[str, Any] = {"figures": [str(path) for path in figures_made]}
-        smaller = ending(run, options.threads, pool, is_silent=True) if has_champion else None
-        made |= {"pruned": told(*smaller)} if smaller is not None else {}
+        smaller = prune_at_end(run, options.threads, pool, is_silent=True) if has_champion else None
+        made |= {"pruned": pruned_json(*smaller)} if smaller is not None else {}
         print_json({**summary(run), "ended": reason, "tests": result_rows(results), **made})
         return
     if not has_champion:
@@ -161,9 +161,9 @@ def _report(run: Run, options: argparse.Namespace, reason: str, pool: RayWorkers
         print_tests(results, run.config.task, f"Mean return over {len(results[0].returns)} test episodes")
         terminal.say(f"Figures: {', '.join(map(str, figures_made))}")
         terminal.say(f"A film of an episode: arz replay {run.folder}")
-    smaller = ending(run, options.threads, pool, options.quiet)
+    smaller = prune_at_end(run, options.threads, pool, options.quiet)
     if smaller is not None:
-        terminal.say(sentence(*smaller))
+        terminal.say(pruned_sentence(*smaller))
 
 
 def _standing_still(run: Run) -> float | None:

@@ -82,9 +82,9 @@ def policy_and_task(options: argparse.Namespace) -> tuple[AnyPolicy, Task | None
             return run.champion, run.config.task
     policy = policy_at(options.source)
     if options.env:
+        _ = program_of(policy, NO_NETWORKS)
         made_with = configs.parse_value(options.env_options) if options.env_options else {}
         task = AnyEnvironment(options.env, made_with, steps=options.env_steps or 0).settled()
-        _ = program_of(policy, NO_NETWORKS)
         if (task.observations, task.actions) != _seen_and_done(policy):
             seen, done = _seen_and_done(policy)
             shown = f"{options.env} shows {task.observations} numbers and takes {task.actions}"

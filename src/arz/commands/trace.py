@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Shows an episode from trace_figures."""
+    """Shows an episode from inside."""
     check_episode(options.episode)
     policy, base = policy_and_known_task(options)
     task = own_task(options, base)

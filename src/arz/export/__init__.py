@@ -3,6 +3,3 @@
 Both are computed from the op table's formulas, for the readable form of the program, and carry test vectors and a check
 of themselves. Their actions equal the interpreter's bit for bit.
 """
-
-LANGUAGES = ("python", "c")
-"""Their names."""

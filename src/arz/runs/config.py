@@ -367,7 +367,12 @@ def parse_value(text: str) -> Any:
 
 def kind_of(config: Config, table: str) -> str:
     """Which kind of record a table holds."""
-    return next(name for name, kind in RECORD_KINDS[table].items() if type(getattr(config, table)) is kind)
+    record = getattr(config, table)
+    found = [name for name, kind in RECORD_KINDS[table].items() if type(record) is kind]
+    if not found:
+        known = ", ".join(RECORD_KINDS[table])
+        raise ValueError(f"a configuration knows the kinds of {table} {known}, not {type(record).__name__}")
+    return found[0]
 
 
 @cache

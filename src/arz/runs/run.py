@@ -325,7 +325,7 @@ class Run:
             if metrics is not None and on_progress is not None and _tell(on_progress, session, metrics):
                 session.save("stopped")
                 return "stopped"
-            if time.monotonic() - saved >= checkpoint_seconds:
+            if time.monotonic() - saved >= checkpoint_seconds or "resume" in self.config.search.CANNOT:
                 session.save("running")
                 saved = time.monotonic()
 

@@ -42,6 +42,8 @@ class Training:
     ) -> None:
         if workers is not None:
             config.search.check("workers")
+        if start is not None:
+            config.search.check("start")
         self._store, self._config, self._threads = store, config, threads
         self._budget, self._target = budget, target
         self._count = read_counters(store)

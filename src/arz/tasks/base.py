@@ -83,7 +83,7 @@ def _mean(values: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(values.sum(axis=1) / max(values.shape[1], 1), np.float64)
 
 
-class Shown(Protocol):
+class FinishedEpisode(Protocol):
     """An episode that is over, with what there is to show of it."""
 
     @property
@@ -221,7 +221,8 @@ class Task(ByFields, ABC):
 
     @abstractmethod
     def rollout(self, policies: Policies, episodes: Keys, threads: int, *args: Any, **options: Any) -> Evaluation:
-        """Runs every policy through every episode, on so many threads; each task has options, given by name."""
+        """Runs every policy through every episode, on so many threads; each task has options of its own, by name."""
+        # (`*args` tells mypy that these differ.)
 
     @abstractmethod
     def record(self, policy: Policies, episodes: Keys) -> dict[str, Floats]:
@@ -232,7 +233,7 @@ class Task(ByFields, ABC):
         """
 
     @abstractmethod
-    def stepped(self, count: int, **options: Any) -> Episodes:
+    def stepped(self, count: int) -> Episodes:
         """So many episodes side by side, which are stepped from outside."""
 
     def stratified(self, episodes: Keys) -> Keys:
@@ -348,7 +349,7 @@ class Task(ByFields, ABC):
 
     @property
     def full_name(self) -> str:
-        """The same where the task itself is not known yet."""
+        """With the name of the task before it, where a reader does not know that."""
         return self.name
 
     @property
@@ -413,7 +414,7 @@ class Task(ByFields, ABC):
         """What may change in the world, by name, as the record of an episode has it over time."""
         return {}
 
-    def film(self, episodes: Sequence[Shown], path: Path, every: int | None = None, title: str = "") -> None:
+    def film(self, episodes: Sequence[FinishedEpisode], path: Path, every: int | None = None, title: str = "") -> None:
         """Films an episode, or several side by side, as GIF or MP4.
 
         Args:
@@ -427,14 +428,10 @@ class Task(ByFields, ABC):
         """
         raise ValueError(f"there are no pictures of {self.title}")
 
-    def over_time(self, episode: Shown, title: str) -> Figure | None:
+    def over_time(self, episode: FinishedEpisode, title: str) -> Figure | None:
         """What happened in an episode, drawn over time; None where there is no such drawing."""
         return None
 
-    def view(self, episode: Shown) -> None:
-        """Plays an episode in an interactive viewer, until it is closed.
-
-        Raises:
-            ValueError: there is none.
-        """
-        raise ValueError(f"there is no viewer for {self.title}")
+    def view(self, episode: FinishedEpisode) -> None:
+        """Plays an episode in an interactive viewer, until it is closed; if there is one (`has_viewer`)."""
+        raise NotImplementedError

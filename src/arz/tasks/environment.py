@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from arz.names import did_you_mean
 from arz.streams import as_keys
 from arz.tasks.base import Task
-from arz.tasks.episodes import RUNNING, WAITING, Episodes
+from arz.tasks.episodes import RUNNING, WAITING
 from arz.tasks.window import Window
 from arz.typing import Floats, Picture
 
@@ -31,16 +31,13 @@ T = TypeVar("T")
 
 
 class SingleEnvironment(gymnasium.Env[Floats, NDArray[np.floating[Any]]]):
-    """One episode at a time. Subclasses say which task, which episodes, and how far actions go."""
-
-    episodes_class: ClassVar[type[Episodes]]
-    most_action: ClassVar[float]
+    """One episode at a time of a task, which subclasses say."""
 
     def __init__(self, task: Task, render_mode: str | None) -> None:
         self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         self.task = task
-        self.observation_space, self.action_space = spaces(task, self.most_action)
-        self._episodes = self.episodes_class(task, 1)
+        self.observation_space, self.action_space = spaces(task)
+        self._episodes = task.stepped(1)
         self._window: Window | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
@@ -104,16 +101,14 @@ class VectorEnvironment(VectorEnv[Floats, NDArray[np.floating[Any]], NDArray[Any
     with `seed + i`.
     """
 
-    episodes_class: ClassVar[type[Episodes]]
-    most_action: ClassVar[float]
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(self, task: Task, num_envs: int, render_mode: str | None) -> None:
         self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         self.task = task
         self.num_envs = num_envs
-        self._episodes = self.episodes_class(task, num_envs)
-        self.single_observation_space, self.single_action_space = spaces(task, self.most_action)
+        self._episodes = task.stepped(num_envs)
+        self.single_observation_space, self.single_action_space = spaces(task)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         sources = [np_random() for _ in range(num_envs)]
@@ -200,12 +195,12 @@ def checked_mode(mode: str | None, known: Sequence[str]) -> str | None:
     return mode
 
 
-def spaces(task: Task, most_action: float) -> tuple[Box[np.float64], Box[np.floating[Any]]]:
+def spaces(task: Task) -> tuple[Box[np.float64], Box[np.floating[Any]]]:
     """Of observations and of actions."""
     # Observations are float64, so that a program acts here exactly as in the native rollout. Actions are float32 as
     # learners expect, but a float64 action is taken as it is. Speeds have no bound.
     observation = Box(-np.inf, np.inf, (task.observations,), np.float64)
-    return observation, Box(-most_action, most_action, (task.actions,), np.float32)
+    return observation, Box(-task.most_action, task.most_action, (task.actions,), np.float32)
 
 
 def asked_episodes(options: dict[str, Any] | None, count: int) -> list[int] | None:

@@ -62,9 +62,9 @@ class LaneTask(Task):
         rows = core.recorded_rollout(policy, index=0, settings=self.native, episodes=episodes)
         return {name: rows[:, :, column] for column, name in enumerate(self.truth)}
 
-    def stepped(self, count: int, **options: Any) -> Episodes:
+    def stepped(self, count: int) -> Episodes:
         """So many episodes side by side."""
-        return LaneEpisodes(self, count, **options)
+        return LaneEpisodes(self, count)
 
 
 class LaneEpisodes(Episodes):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from arz.tasks.cartpole.drawing import FRAMES_PER_SECOND
-from arz.tasks.cartpole.episodes import CartpoleEpisodes
 from arz.tasks.cartpole.task import Cartpole
 from arz.tasks.environment import SingleEnvironment, VectorEnvironment, task_of
 
@@ -29,8 +28,6 @@ class CataclysmicCartpole(SingleEnvironment):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
-    episodes_class = CartpoleEpisodes
-    most_action = Cartpole.most_action
 
     def __init__(self, *, render_mode: str | None = None, **variant: Any) -> None:
         super().__init__(task_of(Cartpole, variant), render_mode)
@@ -50,8 +47,6 @@ class CataclysmicCartpoleVector(VectorEnvironment):
     """
 
     metadata: dict[str, Any] = {**VectorEnvironment.metadata, "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
-    episodes_class = CartpoleEpisodes
-    most_action = Cartpole.most_action
 
     def __init__(self, num_envs: int = 1, *, render_mode: str | None = None, **variant: Any) -> None:
         super().__init__(task_of(Cartpole, variant), num_envs, render_mode)

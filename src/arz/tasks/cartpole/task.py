@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from arz.names import did_you_mean
 from arz.native import check_same, core
-from arz.tasks.base import ActionGroup, Shown, TaskOption
+from arz.tasks.base import ActionGroup, FinishedEpisode, TaskOption
 from arz.tasks.lanes import LaneTask
 from arz.tasks.status import Status
 from arz.typing import Floats, Keys
@@ -185,11 +185,11 @@ class Cartpole(LaneTask):
         known = [value for value in found if value is not None]
         return sum(known) / len(known) if len(known) == len(kinds) else None
 
-    def stepped(self, count: int, **options: Any) -> Episodes:
+    def stepped(self, count: int) -> Episodes:
         """So many episodes side by side."""
         from arz.tasks.cartpole.episodes import CartpoleEpisodes
 
-        return CartpoleEpisodes(self, count, **options)
+        return CartpoleEpisodes(self, count)
 
     @classmethod
     def probe(cls) -> Cartpole:
@@ -245,14 +245,14 @@ class Cartpole(LaneTask):
         """The parameters."""
         return {name.replace("_", " "): rows[name] for name in PARAMETERS}
 
-    def film(self, episodes: Sequence[Shown], path: Path, every: int | None = None, title: str = "") -> None:
+    def film(self, episodes: Sequence[FinishedEpisode], path: Path, every: int | None = None, title: str = "") -> None:
         """Films one episode."""
         from arz.tasks.cartpole.film import film
 
         (episode,) = episodes
         film(episode.recorded, path, x_limit=self.x_limit, every=every or 3, title=title, ending=episode.ending)
 
-    def over_time(self, episode: Shown, title: str) -> Figure:
+    def over_time(self, episode: FinishedEpisode, title: str) -> Figure:
         """Position, angles, actions, and the parameters that change."""
         from arz.tasks.cartpole.strip import strip_figure
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from arz.native import core
-from arz.tasks.base import Evaluation, Policies, Shown, Task
+from arz.tasks.base import Evaluation, FinishedEpisode, Policies, Task
 from arz.tasks.episodes import RUNNING, Episodes
 from arz.tasks.gymnasium.adapter import (
     MOST_NUMBERS,
@@ -72,13 +72,14 @@ class AnyEnvironment(Task):
     lasting = "reached the step limit"
 
     def __post_init__(self) -> None:
-        if not self.env or not self.env.isprintable():
+        if not isinstance(self.env, str) or not self.env or not self.env.isprintable():
             raise ValueError("env must be the name of a Gymnasium environment, such as Pendulum-v1")
-        if not 0 <= self.steps <= 10**9:
-            raise ValueError(f"steps must be 0 to 1000000000, not {self.steps}")
-        for name in ("env_observations", "env_actions"):
-            if not 0 <= getattr(self, name) <= MOST_NUMBERS:
-                raise ValueError(f"{name} must be 0 to {MOST_NUMBERS}, not {getattr(self, name)}")
+        if not isinstance(self.change, str):
+            raise ValueError(f"change must be a text such as 'unwrapped.g: 10 -> 5 @ 200..800', not {self.change!r}")
+        for name, most in (("steps", 10**9), ("env_observations", MOST_NUMBERS), ("env_actions", MOST_NUMBERS)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+                raise ValueError(f"{name} must be 0 to {most}, not {value!r}")
         try:
             json.dumps(self.env_options)
             if not isinstance(self.env_options, dict):
@@ -221,11 +222,11 @@ class AnyEnvironment(Task):
             rows[alive, at[alive]] = found[alive]
         return {name: rows[:, :, column] for column, name in enumerate(names)}
 
-    def stepped(self, count: int, **options: Any) -> Episodes:
+    def stepped(self, count: int) -> Episodes:
         """So many episodes side by side."""
         from arz.tasks.gymnasium.episodes import AnyEpisodes
 
-        return AnyEpisodes(self, count, **options)
+        return AnyEpisodes(self, count)
 
     def easier(self) -> AnyEnvironment:
         """Nothing changes."""
@@ -265,7 +266,7 @@ class AnyEnvironment(Task):
         """The attributes that change."""
         return {change.path: rows[change.path] for change in self.changes}
 
-    def film(self, episodes: Sequence[Shown], path: Path, every: int | None = None, title: str = "") -> None:
+    def film(self, episodes: Sequence[FinishedEpisode], path: Path, every: int | None = None, title: str = "") -> None:
         """Films one episode in the pictures that the environment draws."""
         from arz.tasks.gymnasium.film import film
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from arz.tasks.environment import SingleEnvironment, VectorEnvironment, task_of
-from arz.tasks.quadruped.episodes import QuadrupedEpisodes
 from arz.tasks.quadruped.task import RANDOM, STEP, Quadruped
 
 FRAMES_PER_SECOND = round(1 / STEP)
@@ -33,8 +32,6 @@ class LaikagoLegBreak(SingleEnvironment):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
-    episodes_class = QuadrupedEpisodes
-    most_action = Quadruped.most_action
 
     def __init__(
         self,
@@ -65,8 +62,6 @@ class LaikagoLegBreakVector(VectorEnvironment):
     """
 
     metadata: dict[str, Any] = {**VectorEnvironment.metadata, "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012
-    episodes_class = QuadrupedEpisodes
-    most_action = Quadruped.most_action
 
     def __init__(
         self,

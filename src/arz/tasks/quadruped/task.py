@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from arz.names import did_you_mean
 from arz.native import core
 from arz.streams import Stream
-from arz.tasks.base import ActionGroup, Evaluation, Policies, Shown, Task, TaskOption
+from arz.tasks.base import ActionGroup, Evaluation, FinishedEpisode, Policies, Task, TaskOption
 from arz.tasks.quadruped import mujoco_model
 from arz.tasks.status import Status
 from arz.typing import Floats, Keys
@@ -320,11 +320,11 @@ class Quadruped(Task):
         )
         return {name: rows[:, :, column] for column, name in enumerate(core.QUADRUPED_TRUTH)}
 
-    def stepped(self, count: int, **options: Any) -> Episodes:
+    def stepped(self, count: int) -> Episodes:
         """So many episodes side by side."""
         from arz.tasks.quadruped.episodes import QuadrupedEpisodes
 
-        return QuadrupedEpisodes(self, count, **options)
+        return QuadrupedEpisodes(self, count)
 
     def objectives(self, names: tuple[str, ...], found: Evaluation, episodes: Keys) -> Floats:
         """The objectives of these names, under the constraint. A leg that breaks in no episode counts as the mean."""
@@ -463,7 +463,7 @@ class Quadruped(Task):
         """Whether each leg works."""
         return {f"{leg} breaks": rows[f"{leg} works"] for leg in LEGS}
 
-    def film(self, episodes: Sequence[Shown], path: Path, every: int | None = None, title: str = "") -> None:
+    def film(self, episodes: Sequence[FinishedEpisode], path: Path, every: int | None = None, title: str = "") -> None:
         """Films episodes by MuJoCo; a broken leg is red."""
         from arz.tasks.quadruped.film import film
 
@@ -471,13 +471,13 @@ class Quadruped(Task):
         endings = [each.ending if is_alone or len(each.actions) < self.steps else "" for each in episodes]
         film([each.recorded for each in episodes], path, every=every or 4, endings=endings)
 
-    def over_time(self, episode: Shown, title: str) -> Figure:
+    def over_time(self, episode: FinishedEpisode, title: str) -> Figure:
         """Speed, way, height, and what each joint is told, with the break marked."""
         from arz.tasks.quadruped.film import walk_figure
 
         return walk_figure(episode.recorded, title, ending=episode.ending)
 
-    def view(self, episode: Shown) -> None:
+    def view(self, episode: FinishedEpisode) -> None:
         """Plays it in MuJoCo's viewer."""
         from arz.tasks.quadruped.film import view
 
