@@ -21,6 +21,8 @@ import numpy as np
 
 from arz.native import core
 from arz.ops import OPS
+from arz.tasks import TASKS
+from arz.tasks.lanes import LaneTask
 
 HUGE_BYTES = 1 << 46
 """An array of this size can be mapped, but no second one has room beside it."""
@@ -186,7 +188,12 @@ def calls() -> dict[str, Call]:
         ),
         "stream_keys": Call(core.stream_keys, (0, keys), {0: [-1]}),
         "stream_sample": Call(core.stream_sample, (0, "normal", 1), {0: [-1], 1: ["odd"], 2: [-1, 2**31 - 1]}),
-        "CartpoleSettings": Call(core.CartpoleSettings, ()),
+        **{
+            name: call
+            for kind in TASKS.values()
+            if issubclass(kind, LaneTask)
+            for name, call in lane_task(kind()).items()
+        },
         "cartpole_settings": Call(
             core.cartpole_settings,
             CARTPOLE,
@@ -194,13 +201,6 @@ def calls() -> dict[str, Call]:
         ),
         "rollout": Call(core.rollout, (carts, cartpole, keys, 1, True, True), {0: [batch], 3: threads}),
         "recorded_rollout": Call(core.recorded_rollout, (carts, 0, cartpole, keys), {0: [batch], 1: beyond}),
-        "CartpoleStepper": Call(core.CartpoleStepper, (cartpole, 1), {1: [0, -1, 2**31 - 1]}),
-        "CartpoleStepper.start": Call(core.CartpoleStepper(cartpole, 3).start, (0, 0), {0: beyond, 1: [-1]}),
-        "CartpoleStepper.step": Call(
-            core.CartpoleStepper(cartpole, 2).step, (np.zeros((2, 1)),), {0: [np.zeros((1, 1))]}
-        ),
-        "CartpoleStepper.observations": Call(core.CartpoleStepper(cartpole, 2).observations, ()),
-        "CartpoleStepper.truth": Call(core.CartpoleStepper(cartpole, 2).truth, ()),
         "program_keys": Call(core.program_keys, (batch, 1), {0: [networks], 1: threads}),
         "row_keys": Call(core.row_keys, (np.zeros((2, 3)),), {0: [np.zeros((2**59, 0))]}),
         "tournaments": Call(
@@ -310,6 +310,20 @@ def calls() -> dict[str, Call]:
         "NetworkStepper.act": Call(
             core.NetworkStepper(networks, 0, 2).act, (np.zeros((2, 4)),), {0: [np.zeros((1, 4)), np.zeros((2, 3))]}
         ),
+    }
+
+
+def lane_task(task: LaneTask) -> dict[str, Call]:
+    """Those of what each task over lanes adds, but for the function that makes its settings: that has a row of its own."""
+    settings, stepper, actions = task.native, task.stepper, task.actions
+    name, kind = stepper.__name__, type(settings)
+    return {
+        kind.__name__: Call(kind, ()),
+        name: Call(stepper, (settings, 1), {1: [0, -1, 2**31 - 1]}),
+        f"{name}.start": Call(stepper(settings, 3).start, (0, 0), {0: [-1, 3, 2**63 - 1], 1: [-1]}),
+        f"{name}.step": Call(stepper(settings, 2).step, (np.zeros((2, actions)),), {0: [np.zeros((1, actions))]}),
+        f"{name}.observations": Call(stepper(settings, 2).observations, ()),
+        f"{name}.truth": Call(stepper(settings, 2).truth, ()),
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 from arz import Cartpole, Interpreter, Memory, Program, Quadruped, Status, _cpu, execute_batch, machine, native, record
 from arz.native import core, load, runs_here
 from arz.ops import digest
+from arz.tasks import TASKS
 from tests.support import random_batch, same_bits, tame_observations
 
 ROOT = Path(__file__).parent.parent
@@ -181,3 +182,26 @@ def test_robots_walk_alike_in_every_build(engine: str, sweeps: int) -> None:
     }
     assert len({run.stdout for run in found.values()}) == 1
     assert all(run.stdout for run in found.values())
+
+
+PLAYED = """
+import sys
+import arz
+from arz.tasks import TASKS
+from tests.support import random_batch
+task = TASKS[sys.argv[1]].probe()
+batch = random_batch(arz.Memory(task.observations, task.actions), 40)
+found = [arz.record(program, task, arz.fresh_episodes(2)) for program in batch.unpack()]
+sys.stdout.buffer.write(b"".join(values.tobytes() for rows in found for values in rows.values()))
+"""
+
+
+@pytest.mark.parametrize("kind", [kind for kind, task in TASKS.items() if task.probe() is not None])
+def test_tasks_are_alike_in_every_build(kind: str) -> None:
+    found = set()
+    for build in runs_here():
+        environment = os.environ | {"ARZ_INSTRUCTION_SET": build, "PYTHONPATH": str(ROOT)}
+        run = subprocess.run([sys.executable, "-c", PLAYED, kind], env=environment, capture_output=True, check=True)
+        found.add(run.stdout)
+    assert len(found) == 1
+    assert found != {b""}

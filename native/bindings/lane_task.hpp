@@ -1,7 +1,7 @@
 // A task over lanes (tasks/rollout.hpp) for Python: rollouts, what happened in episodes, and episodes step by step.
 //
 // `bind_lane_task<Task>(m, "Name")` gives the module `rollout` and `recorded_rollout` for the settings of the task, and
-// `NameStepper`. A task says `Settings` (with `steps`), `kObservations`, `kActions`, `kTruth`, and what Rollout asks.
+// `NameStepper`. What a task says is the concept `LaneTask`.
 #pragma once
 
 #include <nanobind/stl/tuple.h>
@@ -145,7 +145,7 @@ class Stepping {
   std::vector<Task> tasks_;
 };
 
-template <class Task>
+template <LaneTask Task>
 void bind_lane_task(nb::module_& m, const char* name) {
   using Settings = typename Task::Settings;
   const auto define = [&](auto rollout, auto recorded) {

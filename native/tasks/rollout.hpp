@@ -1,12 +1,13 @@
 // Policy x task x episodes -> how each episode went.
 //
-// A policy offers load, reset, observation, step, action, retire, keep (policies/program.hpp); a task offers reset,
-// observe, advance, status, total, truth, keep (tasks/cartpole.hpp). Episodes run in lock step, one per lane. A
-// lane whose episode has ended is retired, and as soon as the others fit into fewer chunks of lanes they move together:
-// finished episodes stop costing.
+// A policy offers load, reset, observation, step, action, retire, keep (policies/program.hpp); a task offers what
+// `LaneTask` says (tasks/cartpole.hpp is one). Episodes run in lock step, one per lane. A lane whose episode has ended
+// is retired, and as soon as the others fit into fewer chunks of lanes they move together: finished episodes stop
+// costing.
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,6 +18,37 @@
 #include "threads/cancellation.hpp"
 
 namespace arz {
+
+// A task over lanes. It is made with no arguments; `observe(policy)` hands a policy the whole observation. A lane whose
+// episode has ended may go on, but its status stays.
+template <class Task>
+concept LaneTask =
+    requires(Task task, const Task& seen, const typename Task::Settings& settings, std::span<const std::uint64_t> keys,
+             std::span<const int> kept, const double* const* actions, int entry, double* to, int lane) {
+      // Steps of an episode, sizes, and how many columns a record has ("reward" is one).
+      { settings.steps } -> std::convertible_to<int>;
+      { Task::kObservations } -> std::convertible_to<int>;
+      { Task::kActions } -> std::convertible_to<int>;
+      { Task::kTruth } -> std::convertible_to<int>;
+      // An episode in each lane, named by its key.
+      task.reset(settings, keys);
+      { seen.lanes() } -> std::same_as<int>;
+      // Steps done.
+      { seen.time() } -> std::same_as<int>;
+      // An entry of the observation, in all lanes.
+      seen.observe(entry, to);
+      // A step by actions[entry][lane]; whether an episode ended in it.
+      { task.advance(actions) } -> std::same_as<bool>;
+      { seen.status(lane) } -> std::same_as<Status>;
+      // Of the last step, and of all steps.
+      { seen.reward(lane) } -> std::convertible_to<double>;
+      { seen.total(lane) } -> std::convertible_to<double>;
+      // All columns before a step; and after it those that tell of it, while the others stay.
+      seen.truth(lane, to);
+      seen.last_step(lane, to);
+      // Goes on with these lanes only, in this (ascending) order.
+      task.keep(kept);
+    };
 
 // Everything that happened, step by step: rows[episode][step][Task::kTruth], NaN after the end. A row has the state
 // and the parameters at the start of the step, and the action and reward of the step.
@@ -29,7 +61,7 @@ struct Recording {
 inline std::uint64_t policy_key(std::uint64_t episode) { return mix(episode ^ 0x706F6C696379ull); }
 
 // What one thread rolls out with; reused, so that nothing is allocated in between.
-template <class Policy, class Task>
+template <class Policy, LaneTask Task>
 class Rollout {
  public:
   Policy policy;  // load it, then run

@@ -13,7 +13,7 @@ COMMANDS = {
     "resume": "go on with a run that was interrupted, or extend one that is finished",
     "runs": "list runs",
     "show": "a program: listing, simplified form, cost; for a run also where it stands",
-    "test": "test a program: on the five cartpole tasks, or with each leg of the quadruped broken",
+    "test": "test a program on all tests of its task: the five of cartpole, each leg of the quadruped broken, ...",
     "plot": "draw the progress of a run against evaluations, steps and time, and its fronts",
     "replay": "film an episode, and draw its state, action and changes over time",
     "explain": "what a program is: annotated listing, flow of numbers, linear form, summary in words",

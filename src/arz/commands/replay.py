@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
         metavar="FILE",
         help="GIF or MP4 (default for a run: replay.gif in its folder); the drawing goes beside it",
     )
-    parser.add_argument("--every", type=int, help="draw every so many steps (default: 3 for cartpole, else 4)")
+    parser.add_argument("--every", type=int, help="draw every so many steps (default: what suits the task)")
     parser.add_argument(
         "--viewer", action="store_true", help="quadruped: play it in MuJoCo's interactive viewer, and write nothing"
     )

@@ -15,6 +15,12 @@ METHODS = ("ars", "ppo")
 """How networks are trained."""
 
 
+def _tasks() -> list[str]:
+    """The tasks for which there is a preset METHOD-TASK."""
+    found = [name.partition("-") for name in configs.preset_names()]
+    return sorted({task for method, _, task in found if method in METHODS})
+
+
 def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The options of the command."""
     parser.add_argument("method", choices=METHODS, help="ars: Augmented Random Search; ppo: an extra")
@@ -22,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--task",
         default="cartpole",
-        help="cartpole, quadruped, or a .toml file with a configuration (default: cartpole)",
+        help=f"{', '.join(_tasks())}, or a .toml file with a configuration (default: cartpole)",
     )
     add_seed(parser)
     parser.add_argument(
@@ -33,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     parser.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
     add_running(parser)
-    method, task = ([each for each in names if each in words] for names in (METHODS, ("cartpole", "quadruped")))
+    method, task = ([each for each in names if each in words] for names in (METHODS, _tasks()))
     kinds = [kind for kind in NETWORK_KINDS if kind in words]
     add_fields(parser, f"{(method or METHODS)[0]}-{(task or ['cartpole'])[0]}", *kinds[:1])
 

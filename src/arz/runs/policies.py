@@ -88,7 +88,7 @@ class Programs(PolicySettings):
 
     def method(self, config: Config, preset: str, search: str) -> str:
         """ARZ, whatever the search."""
-        is_usual = preset.startswith(("cartpole", "quadruped")) and "-" not in preset
+        is_usual = preset == config.task.kind
         return ("ARZ" if config.memory.stateful else "ARZ stateless") + ("" if is_usual else f" {preset}")
 
 

@@ -337,7 +337,7 @@ class Task(ByFields, ABC):
             ValueError: there is only one world.
         """
         if amount:
-            raise ValueError(f"variety must be 0 for {self.title}: only the quadruped's world can differ")
+            raise ValueError(f"variety must be 0 for {self.title}: there is only one world")
         return self
 
     # ---- tests ----
