@@ -213,3 +213,9 @@ def test_a_task_of_ones_own_is_evaluated_and_not_taken_for_another() -> None:
         pack_task(Mine())
     with pytest.raises(ValueError, match="knows the kinds of task cartpole, quadruped, gymnasium, not Mine"):
         configs.render(replace(arz.preset("cartpole"), task=Mine()))
+
+
+def test_films_and_viewers_are_there_where_a_task_says_so(task: Task) -> None:
+    own = vars(type(task))
+    assert task.has_pictures == ("film" in own)
+    assert task.has_viewer == ("view" in own)

@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--viewer shows one episode at a time, not {len(variants)}")
     if options.viewer and not base.has_viewer:
         raise ValueError(f"there is no viewer (--viewer) for {base.title}")
+    if not options.viewer and not base.has_pictures:
+        raise ValueError(f"there are no pictures of {base.title}")
     key = int(fresh_episodes(1, first=options.episode)[0])
     episodes = []
     for special, varied in variants.items():

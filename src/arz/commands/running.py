@@ -160,7 +160,8 @@ def _report(run: Run, options: argparse.Namespace, reason: str, pool: RayWorkers
     if results:
         print_tests(results, run.config.task, f"Mean return over {len(results[0].returns)} test episodes")
         terminal.say(f"Figures: {', '.join(map(str, figures_made))}")
-        terminal.say(f"A film of an episode: arz replay {run.folder}")
+        if run.config.task.has_pictures:
+            terminal.say(f"A film of an episode: arz replay {run.folder}")
     smaller = prune_at_end(run, options.threads, pool, options.quiet)
     if smaller is not None:
         terminal.say(pruned_sentence(*smaller))

@@ -151,6 +151,8 @@ class Task(ByFields, ABC):
     """The kinds of policies that it does not take, and the sentence that says so."""
     test_groups: ClassVar[str] = "change"
     """What the groups of its tests differ in."""
+    has_pictures: ClassVar[bool] = False
+    """Whether `film` can film an episode."""
     has_viewer: ClassVar[bool] = False
     """Whether `view` can play an episode."""
     test_options: ClassVar[tuple[TaskOption, ...]] = ()
@@ -424,9 +426,9 @@ class Task(ByFields, ABC):
             title: shown where there is room.
 
         Raises:
-            ValueError: there are no pictures of the task, or the suffix is of no kind that there is.
+            ValueError: the suffix is of no kind that there is, or nothing can be drawn here.
         """
-        raise ValueError(f"there are no pictures of {self.title}")
+        raise NotImplementedError
 
     def over_time(self, episode: FinishedEpisode, title: str) -> Figure | None:
         """What happened in an episode, drawn over time; None where there is no such drawing."""

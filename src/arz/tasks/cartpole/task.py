@@ -117,6 +117,7 @@ class Cartpole(LaneTask):
     title = "cartpole"
     truth = TRUTH
     stepper = core.CartpoleStepper
+    has_pictures = True
     seconds_per_step = STEP
     environments: ClassVar[dict[str, str]] = {
         "ARZ/CataclysmicCartpole-v0": "arz.tasks.cartpole.environment:CataclysmicCartpole"

@@ -70,6 +70,7 @@ class AnyEnvironment(Task):
     title = "environments of Gymnasium"
     cannot: ClassVar[dict[str, str]] = {"networks": NO_NETWORKS}
     lasting = "reached the step limit"
+    has_pictures = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.env, str) or not self.env or not self.env.isprintable():

@@ -135,6 +135,7 @@ class Quadruped(Task):
     seconds_per_step = STEP
     adds_up = False
     test_groups = "simulation"
+    has_pictures = True
     has_viewer = True
     environments: ClassVar[dict[str, str]] = {
         "ARZ/LaikagoLegBreak-v0": "arz.tasks.quadruped.environment:LaikagoLegBreak"
