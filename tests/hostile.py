@@ -314,10 +314,13 @@ def calls() -> dict[str, Call]:
 
 
 def lane_task(task: LaneTask) -> dict[str, Call]:
-    """Those of what each task over lanes adds, but for the function that makes its settings: that has a row of its own."""
+    """Those of what each task over lanes adds."""
     settings, stepper, actions = task.native, task.stepper, task.actions
-    name, kind = stepper.__name__, type(settings)
+    name, kind, given = stepper.__name__, type(settings), task.settings
     return {
+        task.make_settings.__name__: Call(
+            task.make_settings, tuple(given.values()), {[*given].index("steps"): [0, -1, 2**31 - 1]}
+        ),
         kind.__name__: Call(kind, ()),
         name: Call(stepper, (settings, 1), {1: [0, -1, 2**31 - 1]}),
         f"{name}.start": Call(stepper(settings, 3).start, (0, 0), {0: [-1, 3, 2**63 - 1], 1: [-1]}),

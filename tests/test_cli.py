@@ -160,7 +160,7 @@ def test_help_shows_the_values_of_the_preset(
 
 def test_every_preset_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     printed = " ".join(help_of(capsys, "evolve").split())
-    pages = (Path(__file__).parent.parent / "docs" / "runs.md").read_text()
+    pages = "".join(page.read_text() for page in (Path(__file__).parent.parent / "docs").glob("*.md"))
     for name in config.preset_names():
         about = config.preset_about(name)
         assert about.endswith(".")

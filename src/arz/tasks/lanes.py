@@ -1,12 +1,14 @@
 """Tasks whose episodes the native core runs in lock step, one in each lane (`native/tasks/rollout.hpp`).
 
-Such a task is a class in C++ that `bind_lane_task` makes known, and here a record of its settings: `native` is the same
-for the core, `stepper` and `truth` are what its binding exports. Everything else follows.
+Such a task is a class in C++ that `bind_lane_task` makes known, and here a record of its variant: `settings` is what
+the core wants to know of it, `make_settings`, `stepper` and `truth` are what its binding exports. The rest follows.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,10 +31,18 @@ class LaneTask(Task):
     stepper: ClassVar[Any]
     """What steps its episodes in the core."""
 
+    make_settings: ClassVar[Callable[..., Any]]
+    """What makes its settings in the core: a static method."""
+
     @property
     @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What the core wants to know of the variant: the arguments of `make_settings`."""
+
+    @cached_property
     def native(self) -> Any:
-        """The settings, as the native core knows them."""
+        """The variant, as the native core knows it."""
+        return self.make_settings(**self.settings)
 
     def rollout(
         self,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -117,6 +116,7 @@ class Cartpole(LaneTask):
     title = "cartpole"
     truth = TRUTH
     stepper = core.CartpoleStepper
+    make_settings = staticmethod(core.cartpole_settings)
     has_pictures = True
     seconds_per_step = STEP
     environments: ClassVar[dict[str, str]] = {
@@ -136,19 +136,18 @@ class Cartpole(LaneTask):
     action_groups = (ActionGroup("action (1: full force)", ("action[0]",)),)
     success = 900.0
 
-    @cached_property
-    def native(self) -> core.CartpoleSettings:
-        """The same, as the native core knows it."""
-        changes = [self.change != "none" and name in self.parameters for name in PARAMETERS]
-        return core.cartpole_settings(
-            change=CHANGES.index(self.change) - 1 if self.change != "none" else 0,
-            changes=changes,
-            hides_positions=self.partial_observability,
-            has_noise=self.actuator_noise,
-            noise_sigma=float(self.noise_sigma),
-            x_limit=float(self.x_limit),
-            steps=self.steps,
-        )
+    @property
+    def settings(self) -> dict[str, Any]:
+        """For the native core."""
+        return {
+            "change": CHANGES.index(self.change) - 1 if self.change != "none" else 0,
+            "changes": [self.change != "none" and name in self.parameters for name in PARAMETERS],
+            "hides_positions": self.partial_observability,
+            "has_noise": self.actuator_noise,
+            "noise_sigma": float(self.noise_sigma),
+            "x_limit": float(self.x_limit),
+            "steps": self.steps,
+        }
 
     @property
     def name(self) -> str:
