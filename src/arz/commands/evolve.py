@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from arz.commands.options import about_presets, add_fields, add_import, add_running, add_seed
+from arz.commands.options import about_presets, add_fields, add_import, add_new_run, add_running
 from arz.commands.running import begin
 from arz.runs import config as configs
 
@@ -21,15 +21,7 @@ def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         nargs="?",
         help=f"{', '.join(presets)}, or a .toml file (default with --env: gymnasium)",
     )
-    add_seed(parser)
-    parser.add_argument(
-        "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
-    )
-    parser.add_argument(
-        "--start",
-        metavar="RUN_OR_FILE",
-        help="begin with the champion of a run, or the program of an .arz file, in place of random programs",
-    )
+    add_new_run(parser, "begin with the champion of a run, or the program of an .arz file, in place of random programs")
     parser.usage = "arz evolve PRESET [--option VALUE ...], or arz evolve --env NAME [--option VALUE ...]"
     add_running(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

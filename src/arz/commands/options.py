@@ -36,6 +36,15 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="what all random numbers come from (default: 1)")
 
 
+def add_new_run(parser: argparse.ArgumentParser, start: str) -> None:
+    """Where a new run is, and what it begins with: `start` says that for people."""
+    add_seed(parser)
+    parser.add_argument(
+        "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
+    )
+    parser.add_argument("--start", metavar="RUN_OR_FILE", help=start)
+
+
 def add_import(parser: argparse.ArgumentParser) -> None:
     """Code of others that the command may need."""
     parser.set_defaults(prepare=import_named)

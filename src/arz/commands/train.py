@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from arz.commands.options import add_fields, add_running, add_seed
+from arz.commands.options import add_fields, add_new_run, add_running
 from arz.commands.running import begin
 from arz.network import NETWORK_KINDS
 from arz.runs import config as configs
@@ -30,13 +30,7 @@ def add_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         default="cartpole",
         help=f"{', '.join(_tasks())}, or a .toml file with a configuration (default: cartpole)",
     )
-    add_seed(parser)
-    parser.add_argument(
-        "--output", metavar="FOLDER", help="the folder of the run (default: the next free one in runs/)"
-    )
-    parser.add_argument(
-        "--start", metavar="RUN_OR_FILE", help="begin with the champion of a run, or a network in a file"
-    )
+    add_new_run(parser, "begin with the champion of a run, or a network in a file")
     parser.usage = "arz train METHOD [--policy KIND] [--task TASK] [--option VALUE ...]"
     add_running(parser)
     method, task = ([each for each in names if each in words] for names in (METHODS, _tasks()))
