@@ -102,7 +102,7 @@ def savings(row: Row, best: Best) -> None:
 
 def cache(row: Row) -> None:
     """What the exact cache gives in a search; the result is the same bit for bit."""
-    config: dict[str, Any] = {"budget": "8000", "initial": 2000, "population": 100, "children": 1000, "islands": 1}
+    config: dict[str, Any] = {"budget": "8000", "initial": 2000, "population": 100, "offspring": 1000, "islands": 1}
     config |= {"validate_every": 1000, "validation_episodes": 8}
     found, times = [], []
     for size in (100_000, 0):

@@ -41,7 +41,7 @@ GROWING: dict[str, Any] = {
     "population": 6,
     "samples": 6,
     "rung": 3,
-    "children": 3,
+    "offspring": 3,
     "episodes": 4,
     "validate_every": 150,
     "validation_episodes": 8,

@@ -222,7 +222,7 @@ def test_networks_can_evolve_too(tmp_path: Path) -> None:
     """The other searches take networks as they take programs."""
     path = tmp_path / "evolve.toml"
     path.write_text('[policy]\nkind = "mlp"\nlayers = [4]\n\n[search]\nkind = "nsga2"\n')
-    fields = {"islands": 1, "population": 10, "children": 10, "initial": 20, "episodes": 4, "validate_every": 10}
+    fields = {"islands": 1, "population": 10, "offspring": 10, "initial": 20, "episodes": 4, "validate_every": 10}
     with arz.evolve(arz.preset(path, **fields, steps=100, budget="60", validation_episodes=4)) as run:
         assert isinstance(run.champion, Network)
 

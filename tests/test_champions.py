@@ -22,7 +22,7 @@ BEGINNINGS: dict[str, tuple[dict[str, Any], str]] = {
         "6d2386cf015bb3ac",
     ),
     "quadruped-nsga2": (
-        {"budget": "1500", "initial": 500, "population": 50, "children": 200}
+        {"budget": "1500", "initial": 500, "population": 50, "offspring": 200}
         | {"validate_every": 400, "validation_episodes": 4},
         "b2e240c1b855e926",
     ),

@@ -127,7 +127,7 @@ def test_every_whole_number_of_a_search_has_a_most_and_a_reason(kind: Any, name:
             kind(**{name: odd})
 
 
-@pytest.mark.parametrize("name", ["population", "children", "initial"])
+@pytest.mark.parametrize("name", ["population", "offspring", "initial"])
 def test_islands_cannot_hold_more_than_memory(name: str) -> None:
     sizes = {"population": 10, "initial": 1_000_000 if name == "population" else 10, name: 1_000_000}
     with pytest.raises(ValueError, match=f"{name} must be at most 909090 on each of 11 islands"):
@@ -201,6 +201,8 @@ def test_fields_that_were_renamed_are_read_where_a_run_kept_them_and_people_are_
     assert config.unusual(kept)["search.selection_episodes"] == "7"
     with pytest.raises(ValueError, match="select_every is now called validate_every"):
         arz.preset("cartpole", select_every=3)
+    with pytest.raises(ValueError, match="children is now called offspring"):
+        arz.preset("quadruped-nsga2", children=3)
 
 
 @pytest.mark.parametrize("option", ["--selection-episodes=5", "--select-top=2"])

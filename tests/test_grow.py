@@ -117,7 +117,7 @@ class Steps:
 
 
 def growing(seed: int = 1, problem: Steps | None = None, **changes: Any) -> Grow[Rows]:
-    usual: dict[str, Any] = {"population": 8, "samples": 9, "rung": 4, "first_terms": 2, "survivors": 2, "children": 4}
+    usual: dict[str, Any] = {"population": 8, "samples": 9, "rung": 4, "first_terms": 2, "survivors": 2, "offspring": 4}
     usual |= {"validate_every": 72, "validation_episodes": 4, "least_spread": 1e-4, "sample_spread": 0.2}
     return Grow(problem or Steps(), GrowSettings(**{**usual, **changes}), seed)
 
@@ -216,7 +216,7 @@ def test_stages_end_when_they_are_mastered() -> None:
 
 
 def test_who_does_not_survive_goes_on_when_patience_ends() -> None:
-    settings: dict[str, Any] = {"short_steps": 50, "population": 2, "children": 0}
+    settings: dict[str, Any] = {"short_steps": 50, "population": 2, "offspring": 0}
     problem = Steps(lasting=0.0)
     assert stages(advance(growing(problem=problem, **settings, patience=12), 11)) == {SHORT}
     assert stages(advance(growing(problem=problem, **settings, patience=12), 12)) == {WHOLE}
@@ -254,7 +254,7 @@ def test_of_many_random_structures_the_richest_race() -> None:
 
 def test_of_structures_that_are_tried_the_best_race_from_their_best_samples() -> None:
     problem = Steps()
-    made = advance(growing(problem=problem, population=2, children=0, first_terms=6, tries=30, screen=2), 1)
+    made = advance(growing(problem=problem, population=2, offspring=0, first_terms=6, tries=30, screen=2), 1)
     assert made.population is not None
     assert made.structures == 2 * 30 * 2
     assert len(problem.asked) == 2
@@ -291,7 +291,7 @@ def test_who_is_left_plays_more_episodes() -> None:
 
 def test_who_survives_is_spared_less_and_who_does_not_is_spared_more() -> None:
     problem = Steps(lasting=(1.0, 0.0))
-    made = advance(growing(problem=problem, short_steps=50, ease_rate=0.1, population=2, children=0), 1)
+    made = advance(growing(problem=problem, short_steps=50, ease_rate=0.1, population=2, offspring=0), 1)
     assert problem.eases == [[1.0, 1.0]]  # nothing happens at first
     advance(made, 60)
     survived, failed = problem.eases[-1]
@@ -344,7 +344,7 @@ def test_who_still_learns_is_spared_other_worlds() -> None:
 def test_the_worst_are_left_where_asked() -> None:
     """From the same draws: the best alone lead elsewhere than the best and the worst."""
     for leaves in (False, True):
-        made = advance(growing(population=2, survivors=1, children=1, leaves_worst=leaves), 1)
+        made = advance(growing(population=2, survivors=1, offspring=1, leaves_worst=leaves), 1)
         racer = made.racers[0]
         assert racer is not None
         assert made.population is not None
@@ -362,9 +362,9 @@ def test_the_worst_are_left_where_asked() -> None:
 
 def test_the_mean_of_the_latest_centres_counts_where_asked() -> None:
     """As a share of 1 they count alike, all of them; as a smaller one the latest count most. The search is the same."""
-    one = growing(population=2, survivors=1, children=1, rung=1000)
+    one = growing(population=2, survivors=1, offspring=1, rung=1000)
     for share in (1.0, 0.25):
-        other = growing(population=2, survivors=1, children=1, rung=1000, averages=share)
+        other = growing(population=2, survivors=1, offspring=1, rung=1000, averages=share)
         if share == 1:
             centres = []
             for _ in range(6):
@@ -415,7 +415,7 @@ def test_who_is_best_in_a_case_stays_beside_the_best() -> None:
 
 
 def test_of_equals_the_shorter_stays() -> None:
-    made = advance(growing(parsimony=0.1, population=4, children=2), 1)
+    made = advance(growing(parsimony=0.1, population=4, offspring=2), 1)
     assert made.population is not None
     made.population = Rows(np.array([5, 2, 1, 4]), made.population.values)
     for place, worth in enumerate((10.0, 9.8, 5.0, 9.9)):
@@ -462,7 +462,7 @@ def test_a_life_that_does_not_get_beyond_its_first_stages_ends() -> None:
 REFLEXES: dict[str, Any] = {
     "population": 4,
     "survivors": 1,
-    "children": 1,
+    "offspring": 1,
     "rung": 2,
     "reflex_terms": 3,
     "reflex_generations": 5,
@@ -636,11 +636,11 @@ def test_a_life_can_end_while_a_reflex_is_tuned() -> None:
         ({"reflex_generations": 0}, "reflex_generations must be a whole number of at least 1"),
         ({"reflex_terms": 1001}, "reflex_terms must be at most 1000"),
         ({"fits_senses": 1}, "fits_senses must be true or false"),
-        ({"reflex_terms": 1, "population": 2, "children": 0}, "survivors must be below the population of 2"),
+        ({"reflex_terms": 1, "population": 2, "offspring": 0}, "survivors must be below the population of 2"),
         ({"reflex_spread": 0.01}, "reflex_spread must lie in least_spread to 1000.0, not 0.01"),
         ({"reflex_spread": float("nan")}, "reflex_spread must lie in least_spread to 1000.0, not nan"),
         ({"samples": 4}, "samples must be a whole number of at least 5"),
-        ({"children": 63}, "survivors and children must be at most the population of 64 together, not 2 \\+ 63"),
+        ({"offspring": 63}, "survivors and offspring must be at most the population of 64 together, not 2 \\+ 63"),
         ({"most_episodes": 15}, "most_episodes must be 0, or at least the 16 episodes, not 15"),
         ({"transplants": 1.5}, "transplants must lie in 0 to 1"),
         ({"parsimony": -1.0}, "parsimony must lie in 0 to 1"),
@@ -721,7 +721,7 @@ SMALL: dict[str, Any] = {
     "population": 6,
     "samples": 6,
     "rung": 2,
-    "children": 3,
+    "offspring": 3,
     "episodes": 4,
     "validate_every": 36,
     "validation_episodes": 6,
@@ -744,7 +744,7 @@ RUNS = {
     ),
     "reflexes": arz.preset(
         "quadruped",
-        **{**SMALL, "population": 3, "children": 1},
+        **{**SMALL, "population": 3, "offspring": 1},
         scalars=40,
         vectors=40,
         walks_at=-1000.0,

@@ -76,7 +76,7 @@ class TradeOff:
         return np.stack([near, near], axis=1), np.ones(len(genomes))
 
 
-SMALL: dict[str, Any] = {"population": 20, "children": 40, "initial": 60, "episodes": 2, "validation_episodes": 3}
+SMALL: dict[str, Any] = {"population": 20, "offspring": 40, "initial": 60, "episodes": 2, "validation_episodes": 3}
 SMALL |= {"validate_every": 40}
 
 
@@ -229,7 +229,7 @@ def test_all_equal_still_fills_the_island() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"children": 0}, {"initial": 10}, {"islands": 0}, {"population": 1}, {"cache": -1}, {"warm_up": float("nan")}],
+    [{"offspring": 0}, {"initial": 10}, {"islands": 0}, {"population": 1}, {"cache": -1}, {"warm_up": float("nan")}],
 )
 def test_settings_out_of_range_are_refused_by_name(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):

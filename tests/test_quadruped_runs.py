@@ -28,7 +28,7 @@ from tests.runs_support import ARZ, content
 SMALL: dict[str, Any] = {
     "islands": 2,
     "population": 20,
-    "children": 60,
+    "offspring": 60,
     "initial": 100,
     "episodes": 4,
     "validate_every": 60,
@@ -130,7 +130,7 @@ def test_fronts_are_stored_and_are_fronts(finished: Path) -> None:
 def test_presets_of_the_quadruped() -> None:
     paper = arz.preset("quadruped-paper")
     assert isinstance(paper.search, Nsga2Settings)
-    assert (paper.search.population, paper.search.children, paper.search.episodes) == (100, 1000, 32)
+    assert (paper.search.population, paper.search.offspring, paper.search.episodes) == (100, 1000, 32)
     assert (paper.search.islands, paper.search.restart_after, paper.search.unique) == (1, 0, False)
     assert paper.fitness.objectives == ("return", "length")
     assert (paper.memory.scalars, paper.memory.vectors, paper.memory.matrices) == (16, 16, 0)

@@ -23,6 +23,7 @@ from arz.reproduce.groups.group import FILE, Group
 from arz.reproduce.groups.making import begun
 from arz.reproduce.groups.reading import load
 from arz.reproduce.groups.tables import legs, middle, over_legs, worst
+from arz.runs.config import RENAMED
 from arz.runs.run import Run
 from arz.simplify import with_own_names
 from arz.tasks.gymnasium import AnyEnvironment
@@ -30,8 +31,9 @@ from arz.tasks.gymnasium import AnyEnvironment
 ROOT = Path(__file__).parent.parent
 
 
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"results_{name}", ROOT / "results" / f"{name}.py")
+def analyses() -> ModuleType:
+    """What makes the pages in docs/analysis/."""
+    spec = importlib.util.spec_from_file_location("docs_analysis", ROOT / "docs" / "analysis" / "make.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -81,14 +83,20 @@ def test_where_tables_stand() -> None:
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_the_commands_that_are_kept_are_those_of_the_experiments(name: str) -> None:
-    """Word by word; what is kept of cartpole has no quotes."""
+    """Word by word, by the present names of options; what is kept of cartpole has no quotes."""
     found = group(name)
     series = {found.called(each): each for each in found.series.values()}
     for note in found.notes():
         if "command" in note:
             ours = found.command(series[note[found.named]], note["seed"])
             kept = note["command"].split() if name == "cartpole" else shlex.split(note["command"])
-            assert " ".join(ours) == " ".join(kept)
+            assert " ".join(ours) == " ".join(as_now(word) for word in kept)
+
+
+def as_now(word: str) -> str:
+    """A word of a command as it was kept, with the present name of an option that was renamed."""
+    name = word.removeprefix("--").replace("-", "_")
+    return f"--{RENAMED[name].replace('_', '-')}" if word.startswith("--") and name in RENAMED else word
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -219,7 +227,7 @@ def test_champions_score_what_the_data_says(experiment: str) -> None:
 def test_analyses_are_what_the_commands_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     kept = ROOT / "docs" / "analysis" / name
-    commands = script("analysis").commands(name)
+    commands = analyses().commands(name)
     assert main([*commands["explain"], "--output", str(tmp_path / "made")]) == 0
     assert (kept / "README.md").read_text().startswith((tmp_path / "made" / "explain.md").read_text())
     assert (kept / "flow.svg").read_text() == (tmp_path / "made" / "flow.svg").read_text()

@@ -188,7 +188,7 @@ def test_interrupted_at_every_generation_it_is_the_same_run(tuned: Path, tmp_pat
 
 def test_evolution_can_begin_with_a_program(tmp_path: Path) -> None:
     trot = arz.Program.load(TROT)
-    fields = {"islands": 2, "population": 10, "children": 10, "initial": 20, "episodes": 4, "validate_every": 20}
+    fields = {"islands": 2, "population": 10, "offspring": 10, "initial": 20, "episodes": 4, "validate_every": 20}
     config = arz.preset("quadruped-nsga2", **fields, steps=150, validation_episodes=4, budget="40", warm_up=0.0)
     with arz.evolve(config, start=trot, folder=tmp_path / "run", threads=1) as run:
         assert run.config.memory.matrices == 6

@@ -51,6 +51,7 @@ RENAMED = {
     "selection_episodes": "validation_episodes",
     "select_every": "validate_every",
     "select_top": "validate_top",
+    "children": "offspring",
 }
 """Fields that once had another name: that, and the present one. Runs that kept the first are read; people are told."""
 

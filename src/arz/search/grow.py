@@ -104,7 +104,7 @@ class GrowSettings(SearchSettings):
     """...and after so many rungs of a round they become twice as long; 0 if they do not."""
     survivors: int = 2
     """A round ends when so few structures are left..."""
-    children: int = 6
+    offspring: int = 6
     """...and these join them in the next..."""
     alone: int = 0
     """...after so many generations in which the survivors are tuned alone."""
@@ -174,7 +174,7 @@ class GrowSettings(SearchSettings):
         "population": (10_000, "each of them is tuned"),
         "samples": (MOST, "more do not fit into memory"),
         "first_terms": (1000, "no memory has room for more"),
-        "children": (10_000, "each of them is tuned"),
+        "offspring": (10_000, "each of them is tuned"),
         "survivors": (10_000, "each of them is tuned"),
         "rung": (MOST, "more take days"),
         "short_steps": (MOST, "no episode has more"),
@@ -205,9 +205,9 @@ class GrowSettings(SearchSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_spreads(self.least_spread, self.sample_spread, self.most_spread)
-        if self.survivors + self.children > self.population:
-            most = f"survivors and children must be at most the population of {self.population} together"
-            raise ValueError(f"{most}, not {self.survivors} + {self.children}")
+        if self.survivors + self.offspring > self.population:
+            most = f"survivors and offspring must be at most the population of {self.population} together"
+            raise ValueError(f"{most}, not {self.survivors} + {self.offspring}")
         if 0 < self.most_episodes < self.episodes:
             most = f"most_episodes must be 0, or at least the {self.episodes} episodes"
             raise ValueError(f"{most}, not {self.most_episodes}")
@@ -656,7 +656,7 @@ class Grow(Search[G]):
         settings, race = self.settings, self.races[island]
         race.rounds, race.rung, race.generation = race.rounds + 1, 0, 0
         first = island * settings.population
-        free = [first + k for k in range(settings.population) if self.racers[first + k] is None][: settings.children]
+        free = [first + k for k in range(settings.population) if self.racers[first + k] is None][: settings.offspring]
         if not free:
             return
         self._learn(kept)

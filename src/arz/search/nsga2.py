@@ -41,7 +41,7 @@ class Nsga2Settings(SearchSettings):
     episodes: int = 32
     resample_every: int = 0
     restart_after: int = 0
-    children: int = 1000
+    offspring: int = 1000
     """Children of an island in each generation."""
     initial: int = 1000
     """Random individuals with which a life begins."""
@@ -51,13 +51,13 @@ class Nsga2Settings(SearchSettings):
     unique: bool = False
     """Of individuals with equal scores only one may stay."""
 
-    LEAST: ClassVar[dict[str, int]] = {**SearchSettings.LEAST, "children": 1, "initial": 2}
+    LEAST: ClassVar[dict[str, int]] = {**SearchSettings.LEAST, "offspring": 1, "initial": 2}
     MOST: ClassVar[dict[str, tuple[int, str]]] = {
         **SearchSettings.MOST,
-        "children": (MOST, "more do not fit into memory"),
+        "offspring": (MOST, "more do not fit into memory"),
         "initial": (MOST, "more do not fit into memory"),
     }
-    SIZES: ClassVar[tuple[str, ...]] = ("population", "children", "initial")
+    SIZES: ClassVar[tuple[str, ...]] = ("population", "offspring", "initial")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,7 +94,7 @@ class Nsga2(Search[G]):
         settings, count = self.settings, self.counters
         new = self._begin_lives()
         old = tuple(k for k in range(settings.islands) if k not in new)
-        islands = np.repeat([*new, *old], [settings.initial] * len(new) + [settings.children] * len(old))
+        islands = np.repeat([*new, *old], [settings.initial] * len(new) + [settings.offspring] * len(old))
         numbers = count.evaluations + np.arange(len(islands))
         first_bred = len(new) * settings.initial
         genomes = self._newcomers(numbers[:first_bred], len(new)) if new else None

@@ -1,8 +1,8 @@
 """What a cluster of many cores would do with a search: measured here, simulated for 1000 workers.
 
-`python results/cluster.py measure` runs the quadruped's search on one thread with a stopwatch, for random programs and
+`python -m bench.idle measure` runs the quadruped's search on one thread with a stopwatch, for random programs and
 for descendants of one that walks: how long each program takes, and how long the driver takes beside that. It writes
-results/cluster/times.json. `python results/cluster.py simulate` shares such batches out among 10 to 1000 workers, by
+results/cluster/times.json. `python -m bench.idle simulate` shares such batches out among 10 to 1000 workers, by
 the same rule as `arz evolve --backend ray`, and draws docs/images/cluster.png.
 """
 
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 import arz
 from arz.cluster import worker_pool
 from arz.cluster.scheduling import simulate
-from arz.network import NetworkBatch
 from arz.plotting import style
-from arz.program import Batch, Memory, Program
+from arz.policy import PolicyBatch
+from arz.program import Memory, Program
 from arz.streams import keys
 from arz.tasks.base import Evaluation, Task
 
@@ -65,7 +65,7 @@ class Stopwatch:
         self.total = 0.0
 
     def submit(
-        self, policies: Batch | NetworkBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
+        self, policies: PolicyBatch, task: Task, episodes: NDArray[np.uint64], options: dict[str, Any], /
     ) -> Done:
         """See `arz.evaluate.Workers`."""
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The analyses in docs/analysis/, made by the commands: `python results/analysis.py`."""
+"""The analyses in docs/analysis/, made by the commands: `python docs/analysis/make.py`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "docs" / "analysis"
+ROOT = Path(__file__).parents[2]
+KEPT = Path(__file__).parent
 ARZ = str(Path(sys.executable).parent / "arz")
 ANALYSES: dict[str, tuple[str, str, str]] = {
     "paper_cartpole": ("examples/paper_cartpole.arz", "--change sudden", ""),
