@@ -44,6 +44,13 @@ struct ScalarFrame {
   double random(int, int stream) const { return episode_uniform(key, tick, stream); }
 };
 
+// One case for each op.
+template <class... Bodies>
+void apply(OpList<Bodies...>, const Resolved& x, const ScalarFrame& frame) {
+  std::uint16_t op = 0;
+  ((x.op == op++ && (Bodies::template run<double, false, 0>(x, frame), true)) || ...);
+}
+
 class ScalarInterpreter {
  public:
   ScalarInterpreter(const ProgramView& program) : program_(program), shape_(*program.shape), scratch_(shape_.size(2)) {
@@ -72,7 +79,7 @@ class ScalarInterpreter {
  private:
   Resolved resolve(const Instruction& x) const {
     const OpInfo& op = kOps[x.op];
-    Resolved result{x.op, {}, {x.constants[0], x.constants[1]}};
+    Resolved result{x.op, 0, {}, {x.constants[0], x.constants[1]}};
     for (int slot = 0; slot < op.slot_count; ++slot) result.at[slot] = place(kind_number(op.slots[slot]), x.args[slot]);
     return result;
   }
@@ -97,7 +104,7 @@ class ScalarInterpreter {
       if (x.op == static_cast<std::uint16_t>(Op::call))
         call(x);
       else
-        apply<double, false>(x, frame);
+        apply(AllOps{}, x, frame);
     ++frames_[f].tick;
   }
 

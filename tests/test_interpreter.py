@@ -24,9 +24,17 @@ from tests.support import (
     random_program,
     same_bits,
     tame_observations,
+    with_blanks,
 )
 
 SMALL = Memory(observations=3, actions=1, scalars=6, vectors=6, matrices=3, indices=2)
+
+
+def reference_actions(program: Program, seen: np.ndarray, lane: int) -> np.ndarray:
+    """What the reference does in one lane."""
+    reference = machine.Machine(program, key=lane)
+    return np.array([reference.act(row[lane]) for row in seen])
+
 
 # Fills registers of every kind from the observations of the last steps, so that an op can meet any numbers in any
 # of its inputs; the op under test follows.
@@ -201,6 +209,82 @@ def test_products_with_matrices_that_nothing_writes_equal_the_reference(dim: int
         for lanes in (1, 9):
             assert same_bits(execute_batch([program], seen[:, :lanes])[0], expected[:, :lanes]), number
         assert_same_trace(program, seen)
+
+
+@pytest.mark.parametrize("dim", [4, 5, 37])
+@pytest.mark.parametrize("stateful", [True, False])
+def test_lines_that_run_as_one_and_arguments_that_stay_where_they_are_equal_the_reference(
+    dim: int, stateful: bool
+) -> None:
+    """Few vectors and many products and sums, so that pairs of them come in all positions; calls that pass vectors."""
+    memory = Memory(observations=dim, actions=3, scalars=4, vectors=6, matrices=0, indices=2, stateful=stateful)
+    weights = {op.name: 0.0 for op in OPS} | {"vector_scale": 6.0, "vector_add": 6.0, "vector_copy": 1.0}
+    weights |= {"vector_dot": 0.5, "vector_set_element": 0.5, "call": 2.0}
+    variation = Variation(
+        op_weights=weights, length=(3, 14), cadf_length=(1, 5), initial_cadfs=2, initial_constants=1.0
+    )
+    for number, program in enumerate(random_batch(memory, 60, dim, variation).unpack()):
+        program = with_blanks(program, number) if number % 3 == 0 else program
+        seen = tame_observations(memory, steps=5, lanes=3 if dim > 5 else 41, seed=number)
+        shown = execute_batch([program], seen, only_effective=False)[0]
+        some = [0, seen.shape[1] - 1]
+        expected = np.stack([reference_actions(program, seen, lane) for lane in some], axis=1)
+        assert same_bits(shown[:, some], expected), program
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["v2 = s0 * v3", "action = action + v2"],  # as one
+        ["v2 = s0 * v3", "action = v2 + action"],
+        ["v2 = s0 * v3", "v2 = action + v2", "action = v2"],
+        ["v2 = s0 * v3", "s0 = s0 + s1", "action = action + v2"],  # the factor changes in between
+        ["v2 = s0 * v3", "v3 = v3 + obs", "action = action + v2"],
+        ["v2 = s0 * v3", "v2 = v5", "action = action + v2"],
+        ["v2 = s0 * v3", "action = v2 + v2"],  # read twice
+        ["v2 = s0 * v3", "v3 = v2 + obs", "action = action + v2"],
+        ["v2 = s0 * v3", "action = action + v2", "s0 = dot(v2, obs)"],  # read later
+        ["s0 = dot(v2, obs)", "v2 = s0 * v3", "action = action + v2"],  # read in the next step
+        ["v2[1] = 0.5", "v2 = s0 * v3", "action = action + v2"],
+        ["v2 = s0 * v3", "v2[1] = 0.5", "action = action + v2"],
+        ["action = s0 * v3", "v5 = v5 + action", "s0 = sum(v5)"],  # what is made is the action
+        ["obs = s0 * obs", "action = action + obs", "s0 = sum(action)"],
+        ["v2 = s0 * v2", "action = action + v2"],
+        ["v2 = s0 * v3", "if s0 < s1: _, v2, _ = f0(s0, s1, _, _, v5, _, _, _)", "action = action + v2"],
+        ["if s0 < s1: _, action, _ = f0(s0, s1, _, _, v5, _, _, _)", "v5 = v5 + obs"],  # by reference
+        ["if s0 < s1: _, v5, _ = f0(s0, s1, _, _, v5, _, _, _)", "action = v5 + obs"],
+        ["if s0 < s1: _, v5, _ = f1(s0, s1, _, _, v5, action, _, _)", "action = v5 + obs"],
+        ["if s0 < s1: _, v5, _ = f1(s0, s1, _, _, obs, _, _, _)", "action = v5 + obs"],
+    ],
+)
+def test_pairs_of_lines_that_may_be_one_and_those_that_may_not(lines: list[str]) -> None:
+    text = f"""
+memory(observations=3, actions=2, scalars=5, vectors=6, matrices=0, indices=2, stateful=True)
+
+def f0(s0, s1, s2, s3, v0, v1, i0, i1):
+    v2 = s0 * v0
+    v3 = v3 + v2
+    return s0, v3, i0
+
+def f1(s0, s1, s2, s3, v0, v1, i0, i1):
+    v2 = s1 * v0
+    v3 = v1 + v0
+    v2 = v3 + v2
+    return s0, v2, i0
+
+def GetAction(obs, action):
+    s0 = s0 + s1
+    s0 = cos(s0)
+{chr(10).join("    " + line for line in lines)}
+    return action
+"""
+    program = Program.parse(text)
+    program = Program(program.memory, program.functions, np.random.default_rng(1).normal(size=program.image.shape))
+    seen = tame_observations(program.memory, steps=6, lanes=11)
+    assert same_bits(
+        execute(program, seen, keys=range(11)),
+        np.stack([reference_actions(program, seen, n) for n in range(11)], axis=1),
+    )
 
 
 def test_all_builds_give_the_same_bits() -> None:

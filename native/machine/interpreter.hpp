@@ -21,7 +21,9 @@
 
 #include "machine/aligned_buffer.hpp"
 #include "machine/memory.hpp"
+#include "machine/plan.hpp"
 #include "machine/program.hpp"
+#include "machine/run.hpp"
 #include "machine/shared_matrix.hpp"
 #include "machine/trace.hpp"
 #include "ops.generated.hpp"
@@ -62,6 +64,7 @@ class Interpreter {
     lanes_ = lanes;
     chunks_ = (lanes + kChunk - 1) / kChunk;
     width_ = chunks_ * kChunk;
+    plan_.make(program, trace != nullptr);
     find_shared_matrices();
     allocate_registers();
     resolve_code();
@@ -157,7 +160,7 @@ class Interpreter {
       for (int e = shape_.observations; e < shape_.dim(); ++e) std::fill_n(observation(e), width_, 0.0);
     if (trace_ != nullptr) [[unlikely]]
       record(0, -1, -1, 1, kObservationVector, static_cast<std::uint32_t>(observation_), all_.data());
-    run<false>(0, -1, all_.data());
+    run<false>(code_, 0, -1, all_.data());
     if (draws_[0])
       for (int l = 0; l < lanes_; ++l) ++ticks_[l];
     ++step_;
@@ -165,12 +168,10 @@ class Interpreter {
 
   // Observations and actions as rows of one episode each.
   void act(const double* observations, double* actions) {
-    if (observation_ >= 0) transpose(observations, lanes_, shape_.observations, observation(0), width_);
+    const int entries = shape_.observations;
+    if (observation_ >= 0) transpose(observations, entries, lanes_, entries, observation(0), width_);
     step();
-    for (int e = 0; e < shape_.actions; ++e) {
-      const double* from = action(e);
-      for (int l = 0; l < lanes_; ++l) actions[l * shape_.actions + e] = from[l];
-    }
+    transpose(action(0), width_, shape_.actions, lanes_, actions, shape_.actions);
   }
 
  private:
@@ -209,11 +210,11 @@ class Interpreter {
     for (int f = 0; f < functions; ++f) {
       draws_[f] = false;
       results_[f] = last_written(program_.functions[f]);
-      for (const Instruction& x : program_.functions[f]) {
-        const OpInfo& op = kOps[x.op];
-        draws_[f] = draws_[f] || op.draws;
-        for (int slot = 0; slot < op.slot_count; ++slot)
-          if (slot != 1 || !is_shared(f, x)) claim(f, op.slots[slot], x.args[slot]);
+      for (const PlannedLine& planned : plan_.lines(f)) {
+        draws_[f] = draws_[f] || kOps[planned.line->op].draws;
+        each_operand(planned, [&](int n, char kind, int number) {
+          if (n != 1 || !is_shared(f, *planned.line)) claim(f, kind, number);
+        });
       }
     }
     for (const Instruction& x : program_.functions[0])
@@ -291,9 +292,23 @@ class Interpreter {
             claim(1 + x.args[kCallCallee], kArgumentKinds[a], kArgumentRegisters[a]);
   }
 
+  // The operands of a planned line, in the order of its op: visit(position, kind, number). Of two lines as one: what
+  // the second writes and reads beside the vector that the first makes, then what the first reads.
+  template <class Visit>
+  static void each_operand(const PlannedLine& planned, Visit visit) {
+    int n = 0;
+    const auto visit_slots = [&](const Instruction& x, int first, int left_out) {
+      for (int slot = first; slot < kOps[x.op].slot_count; ++slot)
+        if (slot != left_out) visit(n++, kOps[x.op].slots[slot], x.args[slot]);
+    };
+    const bool is_pair = planned.first != nullptr;
+    visit_slots(*planned.line, 0, is_pair ? kFusions[planned.op - kOpCount].slot : -1);
+    if (is_pair) visit_slots(*planned.first, kOps[planned.first->op].outputs, -1);
+  }
+
   void claim(int f, char kind_letter, int number) {
     const int kind = kind_number(kind_letter);
-    if (kind < 0 || number == kNone || place_[f][kind][number] >= 0) return;
+    if (kind < 0 || number == kNone || place_[f][kind][number] >= 0 || is_by_reference(f, kind_letter, number)) return;
     auto& used = kind == 3 ? index_count_ : number_count_;
     place_[f][kind][number] = static_cast<std::int32_t>(used);
     if (f == 0 && kind < 3) starts_.push_back({kind, number});
@@ -303,24 +318,47 @@ class Interpreter {
   void resolve_code() {
     action_ = place_[0][shape_.action_kind()][shape_.action_register()];
     observation_ = place_[0][1][kObservationVector];
-    for (int f = 0; f < program_.function_count(); ++f) {
-      code_[f].resize(program_.functions[f].size());
-      for (std::size_t line = 0; line < code_[f].size(); ++line) {
-        const Instruction& x = program_.functions[f][line];
-        const OpInfo& op = kOps[x.op];
-        Resolved& to = code_[f][line];
-        to.op = x.op;
-        std::copy(std::begin(x.constants), std::end(x.constants), to.constants);
-        for (int slot = 0; slot < op.slot_count; ++slot) {
-          const int kind = kind_number(op.slots[slot]);
-          to.at[slot] = kind < 0 || x.args[slot] == kNone ? x.args[slot] : place_[f][kind][x.args[slot]];
-        }
-        if (is_shared(f, x)) {
-          to.op = kSharedMatrixDot;
-          to.at[1] = static_cast<std::uint32_t>(shared_of_[x.args[1]]);
-        }
+    resolve(0, code_);
+    int site = 0;
+    for (Resolved& x : code_)
+      if (x.op == static_cast<std::uint16_t>(Op::call)) {
+        const int f = 1 + static_cast<int>(x.at[kCallCallee]);
+        if (site == static_cast<int>(bodies_.size())) bodies_.emplace_back();
+        x.site = static_cast<std::uint16_t>(site);
+        refer(x, f);
+        resolve(f, bodies_[site++]);
+      }
+  }
+
+  // The lines of a function, with the places of its registers.
+  void resolve(int f, std::vector<Resolved>& code) const {
+    code.clear();
+    for (const PlannedLine& planned : plan_.lines(f)) {
+      Resolved& to = code.emplace_back();
+      to.op = planned.op;
+      std::copy(std::begin(planned.line->constants), std::end(planned.line->constants), to.constants);
+      each_operand(planned, [&](int n, char letter, int number) {
+        const int kind = kind_number(letter);
+        to.at[n] = kind < 0 || number == kNone ? number : place_[f][kind][number];
+      });
+      if (is_shared(f, *planned.line)) {
+        to.op = kSharedMatrixDot;
+        to.at[1] = static_cast<std::uint32_t>(shared_of_[planned.line->args[1]]);
       }
     }
+  }
+
+  // Arguments by reference have the places of what this call passes.
+  void refer(const Resolved& call, int f) {
+    for (int a = 0; a < kCallArgumentCount; ++a)
+      if (plan_.is_by_reference(f, a))
+        place_[f][kind_number(kArgumentKinds[a])][kArgumentRegisters[a]] =
+            static_cast<std::int32_t>(call.at[kCallArguments + a]);
+  }
+  bool is_by_reference(int f, char kind, int number) const {
+    for (int a = 0; a < kCallArgumentCount && f > 0; ++a)
+      if (kArgumentKinds[a] == kind && kArgumentRegisters[a] == number) return plan_.is_by_reference(f, a);
+    return false;
   }
 
   // ---- running ----
@@ -353,13 +391,14 @@ class Interpreter {
   }
 
   template <bool Masked>
-  void run(int f, int site, const Mask<Number>* active) {
+  void run(const std::vector<Resolved>& lines, int f, int site, const Mask<Number>* active) {
     // Locals, not members: a store into memory could change a member, as far as the compiler can tell.
     const Frame<Number> here = frame(f, active);
-    const Resolved* const code = code_[f].data();
-    const int lines = static_cast<int>(code_[f].size());
+    const Resolved* const code = lines.data();
+    const int count = static_cast<int>(lines.size());
+    const Run* const execute = runs(Masked, shape_.dim(), chunks_);
     const bool traced = trace_ != nullptr;
-    for (int line = 0; line < lines; ++line) {
+    for (int line = 0; line < count; ++line) {
       const Resolved& x = code[line];
       if (x.op == static_cast<std::uint16_t>(Op::call)) [[unlikely]] {
         call(x, line);
@@ -368,9 +407,9 @@ class Interpreter {
       if (x.op == kSharedMatrixDot) [[unlikely]]
         shared_[x.at[1]].multiply(numbers_.data() + x.at[2], numbers_.data() + x.at[0], width_, lanes_);
       else
-        apply<Number, Masked>(x, here);
+        execute[x.op](x, here);
       if (traced) [[unlikely]]
-        record_output(f, site, line, 0, active);
+        record_output(x, f, site, line, 0, active);
     }
   }
 
@@ -396,24 +435,25 @@ class Interpreter {
   void invoke(const Resolved& x, int line) {
     const int f = 1 + static_cast<int>(x.at[kCallCallee]);
     const Frame<Number> here = frame(0, masks_.data());
+    refer(x, f);
     if (trace_ != nullptr) [[unlikely]]
       record_call(line, f - 1);
     for (int a = 0; a < kCallArgumentCount; ++a) {
       const std::uint32_t from = x.at[kCallArguments + a];
       const int kind = kind_number(kArgumentKinds[a]);
       const std::int32_t to = place_[f][kind][kArgumentRegisters[a]];
-      if (from == kNone || to < 0) continue;
+      if (from == kNone || to < 0 || plan_.is_by_reference(f, a)) continue;
       copy<Masked>(here, kind, from, to);
       if (trace_ != nullptr) [[unlikely]]
         record(f, line, -1, kind, kArgumentRegisters[a], to, masks_.data());
     }
-    run<Masked>(f, line, masks_.data());
+    run<Masked>(bodies_[x.site], f, line, masks_.data());
     for (int r = 0; r < kCallResults; ++r) {
       if (x.at[r] == kNone) continue;
       const int kind = kind_number(kResultKinds[r]);
       copy<Masked>(here, kind, place_[f][kind][results_[f][r]], x.at[r]);
       if (trace_ != nullptr) [[unlikely]]
-        record_output(0, -1, line, r, masks_.data());
+        record_output(x, 0, -1, line, r, masks_.data());
     }
     if (draws_[f]) {
       std::uint64_t* ticks = ticks_.data() + static_cast<std::size_t>(f) * width_;
@@ -439,11 +479,11 @@ class Interpreter {
 
   // ---- tracing ----
 
-  void record_output(int f, int site, int line, int output, const Mask<Number>* active) {
+  void record_output(const Resolved& resolved, int f, int site, int line, int output, const Mask<Number>* active) {
     const Instruction& x = program_.functions[f][line];
     const OpInfo& op = kOps[x.op];
     if (op.outputs > 0)
-      record(f, site, line, kind_number(op.slots[output]), x.args[output], code_[f][line].at[output], active);
+      record(f, site, line, kind_number(op.slots[output]), x.args[output], resolved.at[output], active);
   }
 
   void record(int f, int site, int line, int kind, int number, std::uint32_t at, const Mask<Number>* active) {
@@ -473,7 +513,9 @@ class Interpreter {
   std::array<std::array<std::array<std::int32_t, kMaxRegisters>, kKinds>, kMaxFunctions> place_;
   std::array<std::array<int, kCallResults>, kMaxFunctions> results_{};
   std::array<bool, kMaxFunctions> draws_{};
-  std::array<std::vector<Resolved>, kMaxFunctions> code_;
+  Plan plan_;
+  std::vector<Resolved> code_;                 // of GetAction
+  std::vector<std::vector<Resolved>> bodies_;  // of what each call runs
   std::vector<Start> starts_;
   std::vector<SharedMatrix> shared_;
   std::array<int, kMaxRegisters> shared_of_{};  // by register; -1 where there is none

@@ -9,6 +9,14 @@
 
 // The interpreter is one very large function; without this the compiler gives up inlining inside it.
 #define ARZ_INLINE [[gnu::always_inline]] inline
+#define ARZ_INLINE_LAMBDA __attribute__((always_inline))
+
+// Short loops whose length is not known to the compiler.
+#if defined(__clang__)
+#define ARZ_UNROLL _Pragma("clang loop unroll_count(4)")
+#else
+#define ARZ_UNROLL _Pragma("GCC unroll 4")
+#endif
 
 namespace arz {
 

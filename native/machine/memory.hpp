@@ -6,6 +6,7 @@
 // Lanes are worked on in chunks of one `Number` each (eight episodes for Lanes, one for double).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -19,6 +20,7 @@ namespace arz {
 // frame's numbers (s, v, m) or indices (i), or the plain number (d, r, f).
 struct Resolved {
   std::uint16_t op;
+  std::uint16_t site;  // of a call: its number among all
   std::uint32_t at[kMaxArguments];
   double constants[kMaxConstants];
 };
@@ -50,37 +52,42 @@ ARZ_INLINE void store_index(std::int64_t* to, const LaneIndices& value) {
   for (int p = 0; p < kParts; ++p) *reinterpret_cast<IntegerPart*>(to + p * kPart) = value.part[p];
 }
 
-// Rows of one episode each become lanes: to[e * width + l] = from[l * entries + e].
-inline void transpose(const double* from, int lanes, int entries, double* to, int width) {
-  int done = 0;  // lanes
+// Rows become columns: to[c * to_stride + r] = from[r * from_stride + c].
+inline void transpose(const double* from, std::ptrdiff_t from_stride, int rows, int columns, double* to,
+                      std::ptrdiff_t to_stride) {
+  if (rows == 1 && to_stride == 1) {
+    std::copy_n(from, columns, to);
+    return;
+  }
+  int done = 0;  // rows
 #if defined(__AVX__)
   // Squares of 4 x 4 by shuffles: faster than number by number.
   typedef double Four __attribute__((vector_size(32), may_alias));
-  for (; done + 4 <= lanes; done += 4) {
-    const double* row = from + done * entries;
+  for (; done + 4 <= rows; done += 4) {
+    const double* row = from + done * from_stride;
     double* column = to + done;
-    int e = 0;
-    for (; e + 4 <= entries; e += 4) {
-      Four r0, r1, r2, r3;  // rows are not aligned
-      std::memcpy(&r0, row + e, sizeof r0);
-      std::memcpy(&r1, row + entries + e, sizeof r1);
-      std::memcpy(&r2, row + 2 * entries + e, sizeof r2);
-      std::memcpy(&r3, row + 3 * entries + e, sizeof r3);
+    int c = 0;
+    for (; c + 4 <= columns; c += 4) {
+      Four r0, r1, r2, r3;  // not aligned
+      std::memcpy(&r0, row + c, sizeof r0);
+      std::memcpy(&r1, row + from_stride + c, sizeof r1);
+      std::memcpy(&r2, row + 2 * from_stride + c, sizeof r2);
+      std::memcpy(&r3, row + 3 * from_stride + c, sizeof r3);
       const Four even01 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6),
                  odd01 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
       const Four even23 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6),
                  odd23 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
-      *reinterpret_cast<Four*>(column + e * width) = __builtin_shufflevector(even01, even23, 0, 1, 4, 5);
-      *reinterpret_cast<Four*>(column + (e + 1) * width) = __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5);
-      *reinterpret_cast<Four*>(column + (e + 2) * width) = __builtin_shufflevector(even01, even23, 2, 3, 6, 7);
-      *reinterpret_cast<Four*>(column + (e + 3) * width) = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
+      const Four turned[] = {
+          __builtin_shufflevector(even01, even23, 0, 1, 4, 5), __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5),
+          __builtin_shufflevector(even01, even23, 2, 3, 6, 7), __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7)};
+      for (int k = 0; k < 4; ++k) std::memcpy(column + (c + k) * to_stride, &turned[k], sizeof turned[k]);
     }
-    for (; e < entries; ++e)
-      for (int l = 0; l < 4; ++l) column[e * width + l] = row[l * entries + e];
+    for (; c < columns; ++c)
+      for (int r = 0; r < 4; ++r) column[c * to_stride + r] = row[r * from_stride + c];
   }
 #endif
-  for (int e = 0; e < entries; ++e)
-    for (int l = done; l < lanes; ++l) to[e * width + l] = from[l * entries + e];
+  for (int r = done; r < rows; ++r)
+    for (int c = 0; c < columns; ++c) to[c * to_stride + r] = from[r * from_stride + c];
 }
 
 ARZ_INLINE Lanes gather(const double* base, std::ptrdiff_t stride, const LaneIndices& at) {
@@ -90,12 +97,24 @@ ARZ_INLINE Lanes gather(const double* base, std::ptrdiff_t stride, const LaneInd
 }
 ARZ_INLINE double gather(const double* base, std::ptrdiff_t stride, std::int64_t at) { return base[at * stride]; }
 
+// The same address, of which the compiler does not know how it was made: so it steps through rows by one index, in
+// place of taking sums of offsets apart and making each address anew.
+template <class Value>
+ARZ_INLINE Value* opaque(Value* address) {
+  asm("" : "+r"(address));
+  return address;
+}
+
 template <class Number>
 struct VectorReader {
   const double* base;
   std::ptrdiff_t stride;
 
   ARZ_INLINE Number operator()(int i) const { return load<Number>(base + i * stride); }
+  // The same in a chunk further on.
+  ARZ_INLINE Number operator()(int i, int further) const {
+    return load<Number>(base + i * stride + further * LaneTraits<Number>::lanes);
+  }
   ARZ_INLINE Number operator()(const Indices<Number>& i) const { return gather(base, stride, i); }
 };
 
@@ -166,10 +185,10 @@ struct Frame {
 
   ARZ_INLINE Number scalar(std::uint32_t at, int chunk) const { return load<Number>(numbers + at + chunk * kChunk); }
   ARZ_INLINE VectorReader<Number> vector(std::uint32_t at, int chunk) const {
-    return {numbers + at + chunk * kChunk, width};
+    return {opaque(numbers + at + chunk * kChunk), width};
   }
   ARZ_INLINE MatrixReader<Number> matrix(std::uint32_t at, int chunk) const {
-    return {numbers + at + chunk * kChunk, width, dim};
+    return {opaque(numbers + at + chunk * kChunk), width, dim};
   }
   ARZ_INLINE Indices<Number> index(std::uint32_t at, int chunk) const {
     return load_index<Number>(indices + at + chunk * kChunk);
@@ -177,7 +196,7 @@ struct Frame {
 
   template <bool Masked>
   ARZ_INLINE Writer<Number, Masked> writer(std::uint32_t at, int chunk, const Mask<Number>& mask) const {
-    return {numbers + at + chunk * kChunk, width, dim, mask};
+    return {opaque(numbers + at + chunk * kChunk), width, dim, mask};
   }
   template <bool Masked>
   ARZ_INLINE void set_index(std::uint32_t at, int chunk, const Mask<Number>& mask, const Indices<Number>& value) const {
@@ -205,5 +224,36 @@ struct Frame {
     }
   }
 };
+
+// Sums over lanes have to go through their terms in order, and each sum waits for the one before: so several chunks
+// are added up side by side.
+inline constexpr int kTogether = kParts > 2 ? 2 : 4;
+
+template <bool Masked, class Number, int chunks, class Frame, class Terms, class Done>
+ARZ_INLINE void add_up_some(const Frame& frame, int n, int first, Terms terms, Done done) {
+  if constexpr (Masked) {
+    bool some = false;
+    for (int c = 0; c < chunks; ++c) some = some || any(frame.active[first + c]);
+    if (!some) return;
+  }
+  Number sums[chunks];
+  for (Number& sum : sums) sum = 0.0;
+  const auto term = terms(first);
+  ARZ_UNROLL
+  for (int k = 0; k < n; ++k)
+    for (int c = 0; c < chunks; ++c) sums[c] = sums[c] + term(k, c);
+  for (int c = 0; c < chunks; ++c) done(first + c, sums[c], frame.active[first + c]);
+}
+
+// For every chunk done(chunk, sum, active lanes): the sum of terms(first)(k, further) over all k < n, where the chunk
+// is so much further than the first.
+template <bool Masked, class Number, class Frame, class Terms, class Done>
+ARZ_INLINE void add_up(const Frame& frame, int n, Terms terms, Done done) {
+  int chunk = 0;
+  for (; chunk + kTogether <= frame.chunks; chunk += kTogether)
+    add_up_some<Masked, Number, kTogether>(frame, n, chunk, terms, done);
+  for (; chunk + 2 <= frame.chunks; chunk += 2) add_up_some<Masked, Number, 2>(frame, n, chunk, terms, done);
+  for (; chunk < frame.chunks; ++chunk) add_up_some<Masked, Number, 1>(frame, n, chunk, terms, done);
+}
 
 }  // namespace arz

@@ -326,6 +326,10 @@ OPS: tuple[Op, ...] = (
 OP: dict[str, Op] = {op.name: op for op in OPS}
 """The table by name."""
 
+FUSED: tuple[tuple[str, str], ...] = (("vector_scale", "vector_add"),)
+"""Pairs of ops that run as one where only the second reads the vector that the first makes: `v2 = s0 * v3` and then
+`v4 = v4 + v2`. Each rounds as it would alone."""
+
 CALL_ARGUMENTS: tuple[tuple[str, int], ...] = tuple(
     (kind, OP["call"].inputs[1:place].count(kind)) for place, kind in enumerate(OP["call"].inputs) if kind != "f"
 )
