@@ -64,7 +64,7 @@ $(VENV)/.tools: pyproject.toml
 	@$(PIP) install cmake ninja $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.tools $(NATIVE) src/arz/ops.py
+$(VENV)/.built: $(VENV)/.tools $(NATIVE) src/arz/ops.py src/arz/version.py
 	@echo 'Compiling the native core and installing the rest, one to three minutes ...'
 	@$(PIP) install --no-build-isolation -C cmake.define.ARZ_STRICT=$(STRICT) -e .
 	@touch $@

@@ -35,7 +35,7 @@ from arz import (
 from arz.native import core, load, runs_here
 from arz.streams import keys
 from arz.vary import MUTATIONS, grown_programs
-from bench import baselines, cluster, environments, grow, programs, quadruped, search
+from bench import baselines, cluster, environments, grow, programs, quadruped, search, starts
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -261,6 +261,7 @@ def main() -> None:
         "baselines": baselines.baselines,
         "environments": environments.environments,
         "cluster": cluster.cluster,
+        "starts": starts.starts,
     }
     if sys.argv[1:]:
         for name in sys.argv[1:]:

@@ -14,7 +14,7 @@ import arz
 from arz.cli import main
 from arz.network import Network
 from arz.runs.config import Config
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.search.ars import Ars, ArsSettings, ObservationNormaliser, update
 from arz.search.draws import normal_rows
 from arz.streams import keys

@@ -18,11 +18,11 @@ from gymnasium.vector import AutoresetMode
 from arz import Interpreter, Program
 from arz.evaluate import STATUS, Status, evaluate, record
 from arz.evaluate import fresh_episodes as episodes_for_tests
+from arz.registration import register
 from arz.streams import mix
 from arz.tasks.cartpole import PARAMETERS, SENTENCES, TRUTH, Cartpole
 from arz.tasks.cartpole.drawing import CART, FORCE, POLE_FALLEN, POLE_FINE, STRIP_CHANGED, frame
 from arz.tasks.cartpole.environment import CataclysmicCartpole, CataclysmicCartpoleVector
-from arz.tasks.registration import register
 from tests.support import same_bits
 
 PAPER = Program.load(Path(__file__).parent.parent / "examples" / "paper_cartpole.arz")

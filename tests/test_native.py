@@ -70,7 +70,7 @@ else:
     table = getattr(module, sys.argv[2])
     setattr(module, sys.argv[2], {} if isinstance(table, dict) else table[:-1])
 sys.modules[spec.name] = module
-import arz
+from arz import *
 """
 
 

@@ -14,7 +14,7 @@ from arz.baselines.settings import PpoSettings
 from arz.cli import main
 from arz.network import Architecture, Network
 from arz.runs.config import with_policy
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.runs.sweep import Sweep
 
 EXTRA = "needs the extra: make baselines"

@@ -26,7 +26,7 @@ import arz
 from arz.cli import main
 from arz.commands import running
 from arz.runs import store
-from arz.runs.database import RunError, is_run
+from arz.runs.folder import RunError, is_run
 from arz.runs.lineage import Lineage
 from arz.runs.run import Run
 from arz.runs.session import Progress

@@ -33,7 +33,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     ("libraries", "way"), [({"EGL", "OSMesa"}, "egl"), ({"EGL"}, "egl"), ({"OSMesa"}, "osmesa"), (set(), None)]
 )
 def test_mujoco_is_told_of_what_is_there(libraries: set[str], way: str | None, bare: pytest.MonkeyPatch) -> None:
-    bare.setattr(screen, "find_library", lambda name: name if name in libraries else None)
+    bare.setattr("ctypes.util.find_library", lambda name: name if name in libraries else None)
     screen.draw_without_screen()
     assert os.environ.get("MUJOCO_GL") == way
     assert screen.can_draw() == (way is not None)

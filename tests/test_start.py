@@ -22,7 +22,7 @@ from arz.evaluate import fresh_episodes, record
 from arz.interpreter import execute_batch
 from arz.program import Batch, Memory
 from arz.runs.config import Config
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.runs.problem import ProgramProblem
 from arz.search.problem import UNTRIED
 from arz.streams import keys

@@ -22,7 +22,7 @@ from arz.explain import linear
 from arz.export.exported_program import Exported
 from arz.runs import config as configs
 from arz.runs import database
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.runs.run import Run
 from arz.runs.store import CREATING
 from arz.search.cache import ScoreCache

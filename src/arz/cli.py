@@ -15,7 +15,6 @@ from typing import NoReturn
 import arz
 from arz import terminal
 from arz.commands import COMMANDS
-from arz.files import out_of_working_directory
 from arz.names import did_you_mean
 
 
@@ -53,6 +52,8 @@ def _main(arguments: Sequence[str] | None) -> int:
 def _on_our_own() -> Iterator[None]:
     """Warnings are notes, and settings for libraries in the working directory, maybe a stranger's, are not obeyed."""
     if os.path.lexists("matplotlibrc"):
+        from arz.files import out_of_working_directory
+
         with out_of_working_directory():
             importlib.import_module("matplotlib")
     with warnings.catch_warnings():

@@ -6,7 +6,6 @@ What a file is and how long it is is known before it is read. Nothing that is wr
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -124,7 +123,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     if not path.parent.is_dir():
         raise ValueError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into; create it first.")
-    beside = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+    beside = path.with_name(f".{path.stem}.{os.urandom(4).hex()}{path.suffix}")
     try:
         beside.touch(exist_ok=False)
         yield beside

@@ -13,15 +13,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TextIO
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, TextIO
 
 from arz.plain import clean, duration, short
-from arz.runs.session import Progress as Standing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from arz.runs.session import Progress as Standing
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -58,6 +57,9 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
     What does not fit beside each other follows below, with the first column again: no word or number is broken.
     """
+    from rich.table import Table
+    from rich.text import Text
+
     out = console()
     cleaned = [[clean(cell) for cell in row] for row in rows]
     is_text = [number == 0 or name in text for number, name in enumerate(columns)]
@@ -101,6 +103,8 @@ def _side_by_side(widths: Sequence[int], most: int) -> list[list[int]]:
 
 def console() -> Console:
     """Where results go. A file or a pipe has no width: nothing is cut off there."""
+    from rich.console import Console
+
     return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
@@ -136,6 +140,9 @@ def bar(quiet: bool) -> Iterator[Callable[[float, str], None]]:
     if quiet:
         yield lambda share, text: None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
     out = Console(stderr=True, highlight=False, soft_wrap=True)
     if not out.is_terminal:
         yield _plain(out)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from arz.cluster.handles import LostError, WorkerError
 from arz.cluster.packing import Packed
-from arz.cluster.scheduling import DEPTH
+from arz.cluster.scheduling import DEPTH, TIME_LIMIT
 from arz.cluster.worker import Worker
-from arz.cluster.worker_pool import TIME_LIMIT, WorkerPool, check_limits
+from arz.cluster.worker_pool import WorkerPool, check_limits
 from arz.files import out_of_working_directory
 from arz.interpreter import available_threads
 from arz.names import install

@@ -26,6 +26,8 @@ PART = 0.7
 """A share is this part of what its worker should do until the end: the rest evens out what nobody knew."""
 DEPTH = 2
 """Shares that a worker has at a time: one to work on, and one that waits, so that the worker need not."""
+TIME_LIMIT = 300.0
+"""A worker that is silent for this long, beyond what its share should take, is given up (s)."""
 
 
 class Pace:

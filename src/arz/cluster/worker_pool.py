@@ -26,13 +26,11 @@ from numpy.typing import NDArray
 from arz.cluster.handles import Cluster, LostError, WorkerError, WorkerHandle, in_a_line
 from arz.cluster.packing import pack_policies, pack_result, pack_task
 from arz.cluster.requests import TICK, Request, Share
-from arz.cluster.scheduling import DEPTH, Pace, share_size, tail
+from arz.cluster.scheduling import DEPTH, TIME_LIMIT, Pace, share_size, tail
 from arz.cluster.worker import difference, identity
 from arz.policy import PolicyBatch
 from arz.tasks.base import Task
 
-TIME_LIMIT = 300.0
-"""A worker that is silent for this long, beyond what its share should take, is given up (s)."""
 PATIENCE = 10.0
 """A share may take this many times as long as others of its size."""
 START_LIMIT = 180.0

@@ -1,8 +1,8 @@
 """The commands of the command line: a file for each, with its options and what it does.
 
 `cli.py` finds them here by their names and imports only the one that is asked for. What several of them need: `sources`
-(what a command works on), `checks` (what is refused before anything is made), `options`, `printing`, `running`,
-`standing`, `backend`, `rounding`, `pruned`, `tables`.
+(what a command works on), `checks` (what is refused before anything is made), `options`, `fields` (of a configuration),
+`printing`, `running`, `standing`, `backend`, `rounding`, `pruned`, `tables`.
 """
 
 COMMANDS = {

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from arz import terminal
-from arz.cluster.ray_workers import RayWorkers
-from arz.cluster.worker_pool import TIME_LIMIT, check_limits
+from arz.cluster.scheduling import TIME_LIMIT
+
+if TYPE_CHECKING:
+    from arz.cluster.ray_workers import RayWorkers
 
 
 @contextlib.contextmanager
@@ -20,6 +23,9 @@ def workers(options: argparse.Namespace, is_silent: bool = False) -> Iterator[Ra
                 raise ValueError(f"--{name.replace('_', '-')} is for --backend ray: add that")
         yield None
         return
+    from arz.cluster.ray_workers import RayWorkers
+    from arz.cluster.worker_pool import check_limits
+
     limit = TIME_LIMIT if options.worker_timeout is None else options.worker_timeout
     check_limits(options.workers, limit)
     terminal.note(f"Waiting for workers of {options.address or 'a Ray cluster on this machine'} ...", is_silent)

@@ -17,8 +17,8 @@ from arz.commands.options import add_import, add_json, add_threads
 from arz.commands.printing import print_json
 from arz.files import read_text, write_whole
 from arz.plotting import style
-from arz.runs.database import is_run
 from arz.runs.entries import Entry, entry_of, from_lines, to_lines
+from arz.runs.folder import is_run
 from arz.runs.run import Run
 
 MOST_BYTES = 2**26

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from arz.commands.options import about_presets, add_fields, add_import, add_new_run, add_running
+from arz.commands.fields import about_presets, add_fields
+from arz.commands.options import add_import, add_new_run, add_running
 from arz.commands.running import begin
 from arz.runs import config as configs
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from typing import Any
 
-from arz.cluster.worker_pool import TIME_LIMIT
+from arz.cluster.scheduling import TIME_LIMIT
 from arz.commands.sources import import_named
-from arz.runs import config as configs
-from arz.runs.run import CHECKPOINT_SECONDS
 from arz.tasks import TASKS
 from arz.tasks.base import TaskOption
 from arz.tasks.cartpole import NAMED, TESTED
@@ -78,6 +75,8 @@ def add_digits(parser: argparse.ArgumentParser) -> None:
 
 def add_running(parser: argparse.ArgumentParser) -> None:
     """How a run goes on; the result does not depend on it."""
+    from arz.runs.run import CHECKPOINT_SECONDS
+
     parser.add_argument("--threads", type=int, help="how many to use (default: all); the result does not depend on it")
     parser.add_argument(
         "--tensorboard", action="store_true", help="log the metrics for TensorBoard too, in the folder of the run"
@@ -122,43 +121,6 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def about_presets() -> str:
-    """The presets, each with what it is for."""
-    wrapped = [
-        textwrap.fill(configs.preset_about(name), 96, initial_indent=f"  {name:22}", subsequent_indent=" " * 24)
-        for name in configs.preset_names()
-    ]
-    return "\n".join(wrapped)
-
-
-def add_fields(parser: argparse.ArgumentParser, preset: str, policy: str = "") -> None:
-    """One option for each field of a configuration; the help tells of those that the preset, so changed, has."""
-    groups: dict[str, argparse._ArgumentGroup] = {}
-    shown = configs.with_policy(configs.load(preset), policy) if policy else configs.load(preset)
-    own = configs.own_fields(shown)
-    for name, path in configs.field_paths().items():
-        table = path[0]
-        if table not in groups:
-            groups[table] = parser.add_argument_group(f"{table} (in brackets: as in the preset {preset})")
-        usual = configs.field_default(shown, path)
-        text = f"{configs.field_help(path)} [{configs.toml(usual)}]".replace("%", "%%")
-        text = text if name in own else argparse.SUPPRESS
-        option = "--" + name.replace("_", "-")
-        if isinstance(configs.field_default(configs.Config(), path), bool):
-            groups[table].add_argument(
-                option,
-                action=argparse.BooleanOptionalAction,
-                default=argparse.SUPPRESS,
-                help=text,
-                dest=f"field_{name}",
-            )
-        else:
-            names = [option, *(f"--{other}" for other, meant in configs.ALIASES.items() if meant == name)]
-            groups[table].add_argument(
-                *names, default=argparse.SUPPRESS, help=text, metavar="VALUE", dest=f"field_{name}"
-            )
-
-
 def add_episode(parser: argparse.ArgumentParser, which: bool = True, is_filmed: bool = False) -> None:
     """In which task a policy is watched."""
     add_environment(parser)
@@ -199,6 +161,8 @@ def add_variant(parser: argparse.ArgumentParser) -> None:
 def _add_task_option(parser: argparse.ArgumentParser, task: str, option: TaskOption, is_filmed: bool = False) -> None:
     name, text = "--" + option.field.replace("_", "-"), option.text
     if not text:
+        from arz.runs import config as configs
+
         text = configs.field_help(("task", option.field))
         text = text[0].lower() + text[1:]
     common: dict[str, Any] = {"dest": f"variant_{option.field}", "default": argparse.SUPPRESS}

@@ -12,7 +12,7 @@ from arz.commands.checks import refuse_existing
 from arz.commands.options import add_source
 from arz.commands.sources import run_folder
 from arz.plotting import style
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.runs.run import Run
 
 

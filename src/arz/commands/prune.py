@@ -13,7 +13,7 @@ from arz.commands.options import add_episode, add_import, add_json, add_source, 
 from arz.commands.printing import print_json, print_policy
 from arz.commands.pruned import pruned_json, pruned_sentence
 from arz.commands.sources import own_task, policy_and_known_task, program_of
-from arz.runs.database import is_run
+from arz.runs.folder import is_run
 from arz.runs.pruning import NAME, as_in_run, keep
 from arz.runs.pruning import prune as smaller
 from arz.runs.run import Run

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arz import terminal
-from arz.cluster.ray_workers import RayWorkers
 from arz.runs.pruning import Pruned, at_end, lines
 from arz.runs.run import Run
+
+if TYPE_CHECKING:
+    from arz.cluster.ray_workers import RayWorkers
 
 
 def prune_at_end(run: Run, threads: int | None, pool: RayWorkers | None, is_silent: bool) -> tuple[Pruned, Path] | None:

@@ -14,7 +14,7 @@ from arz.commands.sources import checked_variant, policy_and_known_task, with_pr
 from arz.episode import run_episode
 from arz.evaluate import fresh_episodes
 from arz.plotting import style
-from arz.runs.database import is_run
+from arz.runs.folder import is_run
 
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:

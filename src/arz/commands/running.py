@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arz import terminal
 from arz.analysis import figures
-from arz.cluster.ray_workers import RayWorkers
 from arz.commands.backend import workers
 from arz.commands.checks import check_threads, refuse_existing
+from arz.commands.fields import with_fields
 from arz.commands.printing import print_json, print_policy, print_tests, result_rows, returns
 from arz.commands.pruned import prune_at_end, pruned_json, pruned_sentence
-from arz.commands.sources import policy_at, with_fields
+from arz.commands.sources import policy_at
 from arz.commands.standing import summary
 from arz.files import folder_inside
 from arz.names import install
@@ -24,11 +24,14 @@ from arz.plain import duration
 from arz.plotting import style
 from arz.policy import AnyPolicy
 from arz.runs import config as configs
-from arz.runs.database import is_run
+from arz.runs.folder import is_run
 from arz.runs.run import Run
 from arz.runs.session import Progress
 from arz.runs.store import FolderExistsError
 from arz.testing import Assessment
+
+if TYPE_CHECKING:
+    from arz.cluster.ray_workers import RayWorkers
 
 ENDINGS = {
     "target": "the target is reached",

@@ -12,7 +12,7 @@ from arz.commands.options import add_json
 from arz.commands.printing import print_json
 from arz.commands.standing import STATUS_TEXT, summary
 from arz.plain import duration
-from arz.runs.database import is_run
+from arz.runs.folder import is_run
 from arz.runs.run import Run
 
 

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arz import terminal
 from arz.commands.options import add_digits, add_json, add_source
@@ -17,11 +17,12 @@ from arz.commands.standing import print_standing, summary
 from arz.evaluate import TEST_SEED
 from arz.policy import AnyPolicy
 from arz.program import Program
-from arz.runs import config as configs
-from arz.runs.database import RunError, is_run
-from arz.runs.run import Run
+from arz.runs.folder import RunError, is_run
 from arz.simplify import effective, readable
 from arz.tasks import Task
+
+if TYPE_CHECKING:
+    from arz.runs.run import Run
 
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:
@@ -38,6 +39,9 @@ def run(options: argparse.Namespace) -> None:
     about: dict[str, Any] = {}
     tests: list[dict[str, Any]] = []
     if is_run(options.source):
+        from arz.runs import config as configs
+        from arz.runs.run import Run
+
         with Run.open(options.source) as run:
             if options.config:
                 terminal.say(configs.render(run.config), end="")

@@ -15,10 +15,7 @@ from arz.files import folder_inside
 from arz.plain import printable
 from arz.policy import AnyPolicy, load_policy, read_policy
 from arz.program import Program
-from arz.runs import config as configs
-from arz.runs.config import Config
-from arz.runs.database import RunError, is_run
-from arz.runs.run import Run
+from arz.runs.folder import RunError, is_run
 from arz.tasks import TASKS, Task
 from arz.tasks.gymnasium import NO_NETWORKS, AnyEnvironment
 from arz.tasks.gymnasium.adapter import allow_files, import_module, named_files, named_modules
@@ -32,30 +29,23 @@ def with_prefix(options: argparse.Namespace, prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in vars(options).items() if name.startswith(prefix)}
 
 
-def with_fields(config: Config, options: argparse.Namespace) -> Config:
-    """The configuration with those fields changed that options name."""
-    given = with_prefix(options, "field_")
-    values = {name: _value(name, text) if isinstance(text, str) else text for name, text in given.items()}
-    if "budget" in given:
-        values["budget"] = given["budget"]  # 2000000 is a number, but a budget is text
-    return configs.override(config, values)
-
-
-def _value(name: str, text: str) -> Any:
-    try:
-        return configs.parse_value(text)
-    except ValueError as error:
-        raise ValueError(f"--{name.replace('_', '-')}: {error}") from None
-
-
 def import_named(options: argparse.Namespace) -> None:
     """Imports the modules, and allows the files, that a person named: by options, or with an environment."""
     env = str(getattr(options, "env", None) or getattr(options, "field_env", ""))
     for name in [*getattr(options, "imports", []), *named_modules(env, {})]:
         import_module(name)
     typed = str(getattr(options, "env_options", None) or getattr(options, "field_env_options", ""))
-    made_with = configs.parse_value(typed) if typed else {}
+    made_with = _table(typed)
     allow_files([*getattr(options, "files", []), *(named_files(made_with) if isinstance(made_with, dict) else ())])
+
+
+def _table(typed: str | None) -> Any:
+    """What `--env-options` says, which should be a table."""
+    if not typed:
+        return {}
+    from arz.runs.config import parse_value
+
+    return parse_value(typed)
 
 
 def run_folder(name: str) -> Path:
@@ -78,12 +68,14 @@ def policy_and_task(options: argparse.Namespace) -> tuple[AnyPolicy, Task | None
     """The champion of a run or the policy of a file, and the task that it was made for; None if nobody knows."""
     if is_run(options.source):
         check_own_environment(options)
+        from arz.runs.run import Run
+
         with Run.open(options.source) as run:
             return run.champion, run.config.task
     policy = policy_at(options.source)
     if options.env:
         _ = program_of(policy, NO_NETWORKS)
-        made_with = configs.parse_value(options.env_options) if options.env_options else {}
+        made_with = _table(options.env_options)
         task = AnyEnvironment(options.env, made_with, steps=options.env_steps or 0).settled()
         if (task.observations, task.actions) != _seen_and_done(policy):
             seen, done = _seen_and_done(policy)

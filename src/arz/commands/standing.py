@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arz import terminal
 from arz.evaluate import TEST_SEED
 from arz.plain import duration
-from arz.runs.run import Run
+
+if TYPE_CHECKING:
+    from arz.runs.run import Run
 
 STATUS_TEXT = {
     "new": "in its first seconds, or killed",

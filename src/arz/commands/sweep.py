@@ -11,9 +11,9 @@ from typing import Any
 from arz import terminal
 from arz.analysis import figures
 from arz.commands.backend import workers
-from arz.commands.options import add_backend, add_fields, add_import, add_json, add_seed
+from arz.commands.fields import add_fields, with_fields
+from arz.commands.options import add_backend, add_import, add_json, add_seed
 from arz.commands.printing import print_json
-from arz.commands.sources import with_fields
 from arz.network import NETWORK_KINDS
 from arz.plotting import style
 from arz.runs import config as configs

@@ -24,7 +24,7 @@ from arz.commands.printing import print_json, print_tests, result_rows, returns
 from arz.commands.sources import check_own_environment, checked_variant, policy_and_known_task, with_prefix
 from arz.evaluate import TEST_SEED
 from arz.plotting import style
-from arz.runs.database import is_run
+from arz.runs.folder import is_run
 from arz.runs.run import Run
 from arz.tasks import Task
 from arz.testing import assess

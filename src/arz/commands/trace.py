@@ -17,7 +17,7 @@ from arz.commands.tables import table_text
 from arz.explain.traces import LEAST_STEPS, Inside, look_inside
 from arz.files import write_whole
 from arz.plotting import style
-from arz.runs.database import is_run
+from arz.runs.folder import is_run
 
 
 def add_options(parser: argparse.ArgumentParser, _: Sequence[str]) -> None:

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from arz.commands.options import add_fields, add_new_run, add_running
+from arz.commands.fields import add_fields
+from arz.commands.options import add_new_run, add_running
 from arz.commands.running import begin
 from arz.network import NETWORK_KINDS
 from arz.runs import config as configs

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,10 +20,11 @@ from arz.native import core
 from arz.policy import AnyPolicy
 from arz.reproduce.plan import Experiment, Item, published
 from arz.runs.config import unusual
-from arz.runs.database import is_run
 from arz.runs.entries import NoChampionError, Standing, standing
+from arz.runs.folder import is_run
 from arz.runs.run import Run
 from arz.runs.sweep import ENDS, make_run
+from arz.version import __version__
 
 E = TypeVar("E")
 
@@ -147,7 +147,7 @@ class Work:
             "item": self.item.name,
             "scale": self.scale,
             "plan": fingerprint(self.item, self.scale),
-            "arz": version("arz"),
+            "arz": __version__,
             "python": platform.python_version(),
             "machine": machine(),
             "episodes": self.episodes,

@@ -388,6 +388,7 @@ def field_paths() -> dict[str, tuple[str, ...]]:
     return found
 
 
+@cache
 def _records() -> dict[str, list[Any]]:
     """Each table of a configuration in all its kinds, with the usual values."""
     usual = Config()

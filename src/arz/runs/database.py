@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-FILE = "run.sqlite"
+from arz.runs.folder import FILE, RunError
+
 BESIDE = ("-journal", "-wal", "-shm")
 """What the names of files end in that SQLite keeps beside it."""
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -34,10 +35,6 @@ ROW_BYTES = 4
 MOST_HOLES = 64
 """A file may seem larger than the disk space it takes by this factor: some disks compress."""
 TOO_MUCH = "is damaged: it holds more than its file can"
-
-
-class RunError(ValueError):
-    """A run that cannot be used, with the reason as a sentence."""
 
 
 class Database:
@@ -191,17 +188,6 @@ def sentence(error: sqlite3.Error, folder: Path | None) -> str:
     if isinstance(error, sqlite3.OperationalError) and ("disk I/O" in text or "unable to open" in text):
         return f"{where} cannot be read or written ({text})"
     return f"{where} is damaged or not a run of arz ({text})"
-
-
-def is_run(path: str | Path) -> bool:
-    """Whether a path is the folder of a run, be it damaged or not; where nobody may look, opening it will tell."""
-    try:
-        os.lstat(Path(path) / FILE)
-    except PermissionError:
-        return True
-    except (OSError, ValueError):  # it is not there, or cannot be: a name too long, a null character
-        return False
-    return True
 
 
 def check_plain(path: Path) -> None:

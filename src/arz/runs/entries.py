@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from arz.policy import AnyPolicy, parse_policy
 from arz.runs.config import kind_of
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.runs.run import Run
 from arz.testing import assess
 

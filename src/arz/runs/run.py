@@ -8,7 +8,6 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from arz.program import Program
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.runs.session import Progress, Session, read_counters
 from arz.runs.store import Store
 from arz.runs.training import Training
@@ -34,6 +33,7 @@ from arz.search.pareto import Front
 from arz.streams import MASK
 from arz.testing import Assessment, assess
 from arz.vary import UnknownOperatorError
+from arz.version import __version__
 
 SESSIONS: dict[str, type[Session] | type[Training]] = {**dict.fromkeys(SEARCHES, Session), "ppo": Training}
 """What goes on while a run evolves, by the name of its search."""
@@ -122,7 +122,7 @@ class Run:
         if not 0 <= seed <= MASK:
             raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
         facts = {
-            "arz": version("arz"),
+            "arz": __version__,
             "python": platform.python_version(),
             "instruction_set": core.INSTRUCTION_SET,
             "created": time.strftime("%Y-%m-%d %H:%M:%S"),

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arz.runs.database import FILE, Database, RunError, is_run, sentence
+from arz.runs.database import Database, sentence
+from arz.runs.folder import FILE, RunError, is_run
 from arz.runs.lineage import Difference, as_rows
 
 FORMAT = 3

@@ -23,7 +23,8 @@ from arz.policy import AnyPolicy
 from arz.runs import config as configs
 from arz.runs.budget import Budget
 from arz.runs.config import Config
-from arz.runs.database import check_plain, is_run
+from arz.runs.database import check_plain
+from arz.runs.folder import is_run
 from arz.runs.run import Run
 from arz.runs.session import Progress
 from arz.streams import MASK

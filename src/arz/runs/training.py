@@ -12,7 +12,7 @@ from arz.evaluate import Workers, evaluate
 from arz.policy import AnyPolicy
 from arz.runs.budget import Budget
 from arz.runs.config import Config
-from arz.runs.database import RunError
+from arz.runs.folder import RunError
 from arz.runs.session import Progress, read_counters
 from arz.runs.store import Store
 from arz.search.base import Metrics

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from ctypes.util import find_library
 
 LIBRARIES = {"egl": "EGL", "osmesa": "OSMesa"}
 """Ways of MuJoCo to draw without a screen, the better one first, and the library that each needs."""
@@ -35,6 +34,8 @@ def draw_without_screen() -> None:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     if has_screen():
         return
+    from ctypes.util import find_library  # which imports much
+
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
     found = next((way for way, library in LIBRARIES.items() if find_library(library)), None)

@@ -17,7 +17,7 @@ from arz.reproduce.groups.notes import NOTES, Made
 from arz.reproduce.work import StoppedError, Tally, make_all, to_json
 from arz.runs import config as configs
 from arz.runs.config import Config
-from arz.runs.database import is_run
+from arz.runs.folder import is_run
 from arz.runs.pruning import at_end, refuse_link
 from arz.runs.run import Run
 from arz.runs.sweep import make_run, unbroken
