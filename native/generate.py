@@ -1,7 +1,7 @@
 """Writes the C++ face of the op table: `generate.py OPS_PY OUTPUT_HPP`. Run by the build.
 
-For each op of `src/arz/ops.py` this emits one row of the table `kOps` and one type whose `run` executes it (see run.hpp).
-The emitted formulas are the table's own, over a number type (see lanes.hpp, memory.hpp).
+For each op of `src/arz/ops.py` this emits one row of the table `kOps` and one type whose `run` executes it (see
+run.hpp). The emitted formulas are the table's own, over a number type (see lanes.hpp, memory.hpp).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def reduction(table: ModuleType, op: Any) -> list[str]:
     shared = [line for line in declarations(table, op, op.sum) if "frame.vector(" in line]
     own = [line for line in declarations(table, op, op.sum) if line not in shared]
     term = re.sub(r"\(k\)", "(k, further)", cpp_formula(table, op, op.sum))
-    body = [
+    return [
         "add_up<Masked, Number>(",
         "    frame, n,",
         "    [&](int chunk) ARZ_INLINE_LAMBDA {",
@@ -84,7 +84,6 @@ def reduction(table: ModuleType, op: Any) -> list[str]:
         f"      frame.template writer<Masked>(x.at[0], chunk, active).set({cpp_formula(table, op, op.element)});",
         "    });",
     ]
-    return body
 
 
 def statements(table: ModuleType, op: Any) -> list[str]:
@@ -247,8 +246,8 @@ inline constexpr Fusion kFusions[] = {{
 {fused},
 }};
 
-// What each op does in every lane, or, masked, in those lanes where frame.active holds; with the dimension of vectors, if
-// it is known beforehand.
+// What each op does in every lane, or, masked, in those lanes where frame.active holds; with the dimension of vectors,
+// if it is known beforehand.
 namespace ops {{
 
 {structs}
