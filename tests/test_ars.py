@@ -61,6 +61,9 @@ class Hill:
     def vary(self, genomes: Rows, parents: NDArray[np.int64], keys: Keys) -> tuple[Rows, NDArray[np.uint8]]:
         raise AssertionError("ars does not mutate")
 
+    def prepared(self, genomes: Rows) -> Rows:
+        return genomes
+
     def fingerprints(self, genomes: Rows) -> Keys:
         raise AssertionError("ars has no cache")
 

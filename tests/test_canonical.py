@@ -125,3 +125,28 @@ def test_the_functional_cache_hits_what_acts_alike() -> None:
     assert np.array_equal(one, two)
     assert not np.array_equal(one, three)
     assert len(np.unique(exact.fingerprints(batch), axis=0)) == 3
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_prepared_programs_have_the_same_keys_scores_and_bytes(memory: Memory) -> None:
+    """What does not matter is looked for once; all that follows takes it from there."""
+    batch = family(memory, 60)
+    prepared = Batch(memory, core.effective_forms(batch.core, 2))
+    assert prepared == Batch(memory, core.effective(batch.core)[0])
+    assert np.array_equal(program_keys(prepared), program_keys(batch))
+    seen = np.random.default_rng(1).normal(size=(6, 9, memory.observations))
+    assert same_bits(execute_batch(prepared, seen), execute_batch(batch, seen))
+    assert prepared.encoded(3, 50)["programs"].tobytes() == batch.encoded(3, 50)["programs"].tobytes()
+    some = prepared.take(np.arange(10, 70)[::-1])
+    assert np.array_equal(program_keys(some), program_keys(batch)[10:70][::-1])
+    assert (
+        len(
+            mutate(
+                prepared,
+                range(60),
+                keys(9, "child", range(60)),
+                VARIATION if memory.indices >= 2 else Variation(max_cadfs=0),
+            )[0]
+        )
+        == 60
+    )

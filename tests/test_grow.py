@@ -91,6 +91,9 @@ class Steps:
     def random(self, keys: Keys) -> Rows:
         raise AssertionError("structures are grown")
 
+    def prepared(self, genomes: Rows) -> Rows:
+        return genomes
+
     def fingerprints(self, genomes: Rows) -> Keys:
         raise AssertionError("there is no cache")
 

@@ -59,6 +59,9 @@ class TradeOff:
         values[np.arange(len(values)), moves // 2] += np.where(moves % 2, 0.25, -0.25)
         return Pairs(values), moves.astype(np.uint8)
 
+    def prepared(self, genomes: Pairs) -> Pairs:
+        return genomes
+
     def fingerprints(self, genomes: Pairs) -> Keys:
         return genomes.values.copy().view(np.uint64)
 

@@ -52,6 +52,9 @@ class Near:
         moves = np.array([Stream(int(key)).below(2) for key in keys])
         return Numbers(genomes.values[parents] + np.where(moves == 1, 0.5, -0.5)), moves.astype(np.uint8)
 
+    def prepared(self, genomes: Numbers) -> Numbers:
+        return genomes
+
     def fingerprints(self, genomes: Numbers) -> NDArray[np.uint64]:
         bits = genomes.values.view(np.uint64)
         return np.stack([bits, ~bits], axis=1)

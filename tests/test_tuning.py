@@ -59,6 +59,9 @@ class Valley:
     def vary(self, genomes: Rows, parents: NDArray[np.int64], keys: Keys) -> tuple[Rows, NDArray[np.uint8]]:
         raise AssertionError("tuning does not mutate")
 
+    def prepared(self, genomes: Rows) -> Rows:
+        return genomes
+
     def fingerprints(self, genomes: Rows) -> Keys:
         raise AssertionError("tuning has no cache")
 

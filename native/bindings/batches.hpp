@@ -21,11 +21,11 @@ inline std::vector<std::size_t> positions(const Batch& batch, const Input<std::i
 
 // A batch of new programs: make(i, genome) for each, in parts, one for each thread.
 template <class Make>
-Batch make_programs(const MemoryShape& shape, std::size_t count, int threads, Make make) {
+Batch make_programs(const MemoryShape& shape, std::size_t count, int threads, Make make, bool are_effective = false) {
   constexpr std::size_t kSample = 8;  // so many show how long the others will be
   std::vector<std::shared_ptr<Store>> stores(Pool::part_count(count, threads));
   Pool::shared().run_parts(count, threads, [&](std::size_t first, std::size_t last, std::size_t part) {
-    auto store = std::make_shared<Store>(shape);
+    auto store = std::make_shared<Store>(shape, are_effective);
     Genome& genome = per_thread<Genome>();
     for (std::size_t i = first; i < last; ++i) {
       Cancellation::check();

@@ -11,6 +11,7 @@
 #include "bindings/module.hpp"
 #include "machine/liveness.hpp"
 #include "machine/program_codec.hpp"
+#include "threads/per_thread.hpp"
 
 namespace arz {
 namespace {
@@ -138,6 +139,17 @@ std::tuple<Batch, Output<std::uint8_t>> effective(const Batch& batch) {
   return std::make_tuple(std::move(result), as_numpy(std::move(live), {lines}));
 }
 
+Batch effective_forms(const Batch& batch, int threads) {
+  check_threads(threads);
+  const LongWork work;
+  const auto make = [&](std::size_t p, Genome& genome) {
+    Liveness& liveness = per_thread<Liveness>();
+    liveness.analyse(batch.view(p));
+    liveness.write_effective(batch.view(p), genome);
+  };
+  return make_programs(batch.shape, batch.size(), threads, make, true);
+}
+
 std::vector<std::uint64_t> entry_registers(const Batch& batch, std::int64_t index) {
   Liveness liveness;
   liveness.analyse(batch.view(checked(batch, index)));
@@ -196,6 +208,8 @@ void bind_programs(nb::module_& m) {
   m.def("decoded", &decoded_batch, "shape"_a, "encoded"_a.noconvert(), "The programs that `Batch.encoded` wrote.");
   m.def("effective", &effective, "batch"_a,
         "The programs without what cannot influence an action, and for each line of each function whether it can.");
+  m.def("effective_forms", &effective_forms, "batch"_a, "threads"_a,
+        "The programs without what cannot influence an action; what is made of them does not look for it again.");
   m.def("entry_registers", &entry_registers, "batch"_a, "index"_a,
         "The registers whose values matter when GetAction starts: for each kind a bit for each register.");
 }

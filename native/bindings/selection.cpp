@@ -22,11 +22,6 @@ constexpr std::int64_t kMostEntrants = 1'000'000;
 
 Key key_at(const Keys& keys, std::size_t i) { return {keys.data()[2 * i], keys.data()[2 * i + 1]}; }
 
-struct KeyMaker {
-  Liveness liveness;
-  Genome genome;
-};
-
 Output<std::uint64_t> program_keys(const Batch& batch, int threads) {
   check_threads(threads);
   const std::size_t programs = batch.size();
@@ -34,12 +29,10 @@ Output<std::uint64_t> program_keys(const Batch& batch, int threads) {
   {
     const LongWork work;
     Pool::shared().run_parts(programs, threads, [&](std::size_t first, std::size_t last, std::size_t) {
-      KeyMaker& maker = per_thread<KeyMaker>();
+      EffectiveForm& effective = per_thread<EffectiveForm>();
       for (std::size_t p = first; p < last; ++p) {
         Cancellation::check();
-        maker.liveness.analyse(batch.view(p));
-        maker.liveness.write_effective(batch.view(p), maker.genome);
-        const Key key = program_key(maker.genome.view());
+        const Key key = program_key(effective.of(batch.view(p)));
         result[2 * p] = key.high;
         result[2 * p + 1] = key.low;
       }

@@ -36,7 +36,9 @@ struct Genome {
 // Programs packed one behind the other.
 class Store {
  public:
-  explicit Store(const MemoryShape& shape) : image_size_(shape.image_size()) {}
+  // Effective programs are those that `EffectiveForm` gave.
+  explicit Store(const MemoryShape& shape, bool are_effective = false)
+      : image_size_(shape.image_size()), are_effective_(are_effective) {}
 
   std::size_t size() const { return cadfs_.size(); }
 
@@ -50,7 +52,7 @@ class Store {
   std::size_t instructions() const { return code_.size(); }
 
   ProgramView view(std::size_t p, const MemoryShape& shape) const {
-    ProgramView result{&shape, {}, cadfs_[p], {images_.data() + p * image_size_, image_size_}};
+    ProgramView result{&shape, {}, cadfs_[p], {images_.data() + p * image_size_, image_size_}, are_effective_};
     for (int f = 0; f < kMaxFunctions; ++f) {
       const std::size_t first = ends_[p * kMaxFunctions + f], last = ends_[p * kMaxFunctions + f + 1];
       result.functions[f] = {code_.data() + first, last - first};
@@ -69,6 +71,7 @@ class Store {
 
  private:
   std::size_t image_size_;
+  bool are_effective_;
   std::vector<Instruction> code_;
   std::vector<std::size_t> ends_{0};  // of each function of each program; [0] is the start
   std::vector<std::uint8_t> cadfs_;

@@ -61,4 +61,20 @@ class Liveness {
   std::vector<RegisterSet> points_[kMaxFunctions];
 };
 
+// Reused from program to program, so that nothing is allocated in between.
+class EffectiveForm {
+ public:
+  // The program itself, if it is known to be effective; else what `Liveness` writes, until the next call.
+  ProgramView of(const ProgramView& program) {
+    if (program.is_effective) return program;
+    liveness_.analyse(program);
+    liveness_.write_effective(program, genome_);
+    return genome_.view();
+  }
+
+ private:
+  Liveness liveness_;
+  Genome genome_;
+};
+
 }  // namespace arz

@@ -72,6 +72,7 @@ struct ProgramView {
   std::span<const Instruction> functions[kMaxFunctions];
   int cadfs;
   std::span<const double> image;
+  bool is_effective = false;  // known to have no line that cannot influence an action (Liveness)
 
   int function_count() const { return 1 + cadfs; }
 };

@@ -62,7 +62,7 @@ class Unpacker {
   std::span<const std::uint8_t> left_;
 };
 
-void write(const Genome& program, Packer& to) {
+void write(const ProgramView& program, Packer& to) {
   std::size_t most = 1 + kMaxFunctions * sizeof(std::uint32_t) + program.image.size() * sizeof(double);
   most += (program.image.size() / kWordBits + 1) * sizeof(std::uint64_t);
   for (const auto& function : program.functions) most += function.size() * sizeof(Instruction);
@@ -76,7 +76,7 @@ void write(const Genome& program, Packer& to) {
       to.put_all(line.constants, kOps[line.op].constants);
     }
   }
-  const std::vector<double>& image = program.image;
+  const std::span<const double> image = program.image;
   for (std::size_t word = 0; word < image.size(); word += kWordBits) {
     const std::size_t end = std::min(image.size(), word + kWordBits);
     std::uint64_t present = 0;
@@ -122,15 +122,11 @@ void read(Unpacker& from, Genome& program) {
 }  // namespace
 
 std::vector<std::uint8_t> encoded(const Batch& batch, std::size_t first, std::size_t last) {
-  Liveness liveness;
-  Genome effective;
+  EffectiveForm effective;
   Packer packer;
   for (std::size_t p = first; p < last; ++p) {
     Cancellation::check();
-    const ProgramView program = batch.view(p);
-    liveness.analyse(program);
-    liveness.write_effective(program, effective);
-    write(effective, packer);
+    write(effective.of(batch.view(p)), packer);
   }
   return packer.done();
 }

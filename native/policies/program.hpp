@@ -15,13 +15,7 @@ class ProgramPolicy {
  public:
   // Only what can influence an action is run, unless told otherwise.
   void load(const ProgramView& program, int lanes, bool only_effective = true) {
-    if (!only_effective) {
-      interpreter_.load(program, lanes);
-      return;
-    }
-    liveness_.analyse(program);
-    liveness_.write_effective(program, effective_);
-    interpreter_.load(effective_.view(), lanes);
+    interpreter_.load(only_effective ? effective_.of(program) : program, lanes);
   }
 
   int lanes() const { return interpreter_.lanes(); }
@@ -47,8 +41,7 @@ class ProgramPolicy {
 
  private:
   Interpreter<Lanes> interpreter_;
-  Liveness liveness_;
-  Genome effective_;
+  EffectiveForm effective_;
 };
 
 }  // namespace arz

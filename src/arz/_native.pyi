@@ -72,6 +72,9 @@ def decoded(shape: MemoryShape, encoded: NDArray[numpy.uint8]) -> Batch:
 def effective(batch: Batch) -> tuple[Batch, NDArray[numpy.uint8]]:
     """The programs without what cannot influence an action, and for each line of each function whether it can."""
 
+def effective_forms(batch: Batch, threads: int) -> Batch:
+    """The programs without what cannot influence an action; what is made of them does not look for it again."""
+
 def entry_registers(batch: Batch, index: int) -> list[int]:
     """The registers whose values matter when GetAction starts: for each kind a bit for each register."""
 

@@ -97,6 +97,10 @@ class NetworkProblem:
         """The same architecture with other numbers."""
         return NetworkBatch(genome.architecture, np.array(parameters))
 
+    def prepared(self, genomes: NetworkBatch) -> NetworkBatch:
+        """All of a network matters."""
+        return genomes
+
     def fingerprints(self, genomes: NetworkBatch) -> NDArray[np.uint64]:
         """The bits of their numbers."""
         return core.row_keys(np.ascontiguousarray(genomes.numbers))

@@ -367,6 +367,10 @@ class ProgramProblem:
         """Episodes that show the task evenly."""
         return self.task.stratified(episodes)
 
+    def prepared(self, genomes: Batch) -> Batch:
+        """Their effective code."""
+        return Batch(genomes.memory, core.effective_forms(genomes.core, self.threads))
+
     def fingerprints(self, genomes: Batch) -> NDArray[np.uint64]:
         """What programs of the same behaviour share: their effective code, or the bits of their actions."""
         if not self.functional:

@@ -345,6 +345,7 @@ class Search(ABC, Generic[G]):
     ) -> tuple[NDArray[np.float64], int]:
         """The objectives of genomes, from the cache or computed now; marked scores are kept apart from others."""
         episodes = self._fitness_episodes(self._episode_set)
+        genomes = self.problem.prepared(genomes)
         if self.settings.cache:
             fingerprints = self.problem.fingerprints(genomes) ^ np.uint64(mark)
             objectives, steps, hits = self.cache.score(fingerprints, lambda where: compute(genomes, episodes, where))

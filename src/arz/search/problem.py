@@ -46,6 +46,10 @@ class Problem(Protocol[G]):
         """One child for each parent and key, and the number of the mutation that made it."""
         ...
 
+    def prepared(self, genomes: G, /) -> G:
+        """Genomes that are scored as these are, without what does not matter: looked for once, for all that follows."""
+        ...
+
     def fingerprints(self, genomes: G, /) -> NDArray[np.uint64]:
         """Two numbers for each genome; genomes that share them are taken to have the same scores."""
         ...
