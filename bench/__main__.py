@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import astuple
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +34,8 @@ from arz.native import core, load, runs_here
 from arz.streams import keys
 from arz.vary import MUTATIONS, grown_programs
 from bench import baselines, cluster, environments, grow, programs, quadruped, search, starts
+from bench.compiled import HERE, ROOT, compiled, pointer
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-FLAGS = ["-std=gnu++20", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC"]
-if core.INSTRUCTION_SET != "baseline":
-    FLAGS.append(f"-march={core.INSTRUCTION_SET}")
 ROUNDS = 40
 
 Actions = NDArray[np.float64]
@@ -63,18 +57,6 @@ def row(what: str, measured: str, ratio: float | None = None, goal: str = "") ->
     print(f"{what:58} {measured:>26} {'' if ratio is None else f'{ratio:.2f}x':>9}  {goal}", flush=True)
 
 
-def compile_yardstick(level: str) -> ctypes.CDLL:
-    """bench/scalar.cpp as a library, at an optimisation level."""
-    build = ROOT / "build" / "bench"
-    build.mkdir(parents=True, exist_ok=True)
-    library = build / f"scalar{level}.so"
-    generate = [sys.executable, f"{ROOT}/native/generate.py", f"{ROOT}/src/arz/ops.py", f"{build}/ops.generated.hpp"]
-    subprocess.run(generate, check=True)
-    sources = [f"-I{ROOT}/native", f"-I{build}", f"{HERE}/scalar.cpp"]
-    subprocess.run(["c++", level, *FLAGS, *sources, "-o", str(library)], check=True)
-    return ctypes.CDLL(str(library))
-
-
 def twenty(dim: int) -> Program:
     """The benchmark program for a dimension, with start values."""
     memory = Memory(observations=dim, actions=1, scalars=10, vectors=6, matrices=0, indices=0)
@@ -82,11 +64,6 @@ def twenty(dim: int) -> Program:
     program = Program(memory, Program.load(HERE / "twenty.arz").functions, image)
     assert effective(program).removed == 0
     return program
-
-
-def pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
-    """Where an array lies, for C."""
-    return array.ctypes.data_as(ctypes.c_void_p)
 
 
 def observations(memory: Memory, steps: int, lanes: int) -> NDArray[np.float64]:
@@ -267,7 +244,7 @@ def main() -> None:
         for name in sys.argv[1:]:
             parts[name](row, best_times)
         return
-    levels = {level: compile_yardstick(level) for level in ("-O2", "-O3")}
+    levels = {level: compiled("scalar", level) for level in ("-O2", "-O3")}
     interpreters(levels)
     calls(levels)
     widths()

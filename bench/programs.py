@@ -11,7 +11,6 @@ import hashlib
 import subprocess
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +21,11 @@ from arz.export.c import to_c
 from arz.native import core
 from arz.program import Program
 from arz.tasks.base import Task
+from bench.compiled import PROCESSOR, ROOT
 
 Row = Callable[..., None]
 BestTimes = Callable[..., list[float]]
 
-ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "bench"
 LANES, STEPS, ROUNDS = 32, 200, 15
 PROGRAMS = {
@@ -89,9 +88,9 @@ def _in_c(
     """The program's C on these observations, as a function that returns the actions."""
     BUILD.mkdir(parents=True, exist_ok=True)
     source = to_c(program) + LOOP
-    library = BUILD / f"program-{hashlib.sha256(source.encode()).hexdigest()[:12]}{level}.so"
-    march = [] if core.INSTRUCTION_SET == "baseline" else [f"-march={core.INSTRUCTION_SET}"]
-    flags = ["-std=c99", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", *march]
+    name = hashlib.sha256(" ".join([source, level, *PROCESSOR]).encode()).hexdigest()[:16]
+    library = BUILD / f"program-{name}.so"
+    flags = ["-std=c99", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", *PROCESSOR]
     command = ["cc", level, *flags, "-x", "c", "-", "-lm", "-o", str(library)]
     subprocess.run(command, input=source.encode(), check=True)
     many = ctypes.CDLL(str(library)).many

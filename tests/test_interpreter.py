@@ -287,6 +287,27 @@ def GetAction(obs, action):
     )
 
 
+@pytest.mark.parametrize("dim", range(12, 41))
+def test_such_products_have_the_bits_of_the_plain_loop_in_any_number_of_lanes(dim: int) -> None:
+    program = Program.parse(
+        f"memory(observations={dim}, actions={dim}, matrices=1)\n"
+        "def GetAction(obs, action):\n    v2 = dot(m0, obs)\n    action = dot(m0, v2)\n"
+    )
+    random = np.random.default_rng(dim)
+    matrix, image = random.normal(size=(dim, dim)), np.zeros(program.memory.image_size)
+    image[-dim * dim :] = matrix.ravel()
+    program = Program(program.memory, program.functions, image)
+    for lanes in (1, 2, 3, 7, 16, 17, 33):
+        seen = random.normal(size=(1, lanes, dim))
+        x = seen[0]
+        for _ in range(2):
+            sums = np.zeros((lanes, dim))
+            for k in range(dim):
+                sums = sums + matrix[:, k] * x[:, k, None]
+            x = sums
+        assert same_bits(execute(program, seen)[0], x), lanes
+
+
 def test_all_builds_give_the_same_bits() -> None:
     results = []
     memory = Memory(observations=5, actions=2, matrices=2)

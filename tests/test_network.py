@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import arz
+from arz import elementary
 from arz.cli import main
 from arz.native import load, runs_here
 from arz.network import MAX_HEAD, MAX_LINES, Architecture, Network, NetworkBatch, NetworkInterpreter, unfold
 from arz.policy import load_policy
 from arz.tasks.base import Task
+from tests.support import same_bits
 
 Floats = NDArray[np.float64]
 
@@ -231,3 +234,128 @@ def test_all_builds_give_the_same_bits(shape: Architecture) -> None:
         stepper = build.NetworkStepper(batch, 0, 2)
         results.append([stepper.act(np.ascontiguousarray(rows)).tobytes() for rows in seen])
     assert all(result == results[0] for result in results[1:])
+
+
+# ---- the same bits as one number after another ----
+
+HOSTILE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, -1e-310, 1e308, -1e300]
+
+
+def hostile(random: np.random.Generator, shape: tuple[int, ...], part: float) -> Floats:
+    """Numbers of ordinary size, and among them such as these."""
+    numbers = random.normal(size=shape)
+    return np.where(random.random(shape) < part, random.choice(HOSTILE, shape), numbers)
+
+
+def exp(x: Floats) -> Floats:
+    return np.reshape([elementary.exp(value) for value in x.ravel().tolist()], x.shape)
+
+
+def product(matrix: Floats, x: Floats) -> Floats:
+    """Of a matrix and the vectors x[lane]: each sum starts at zero and goes through the columns in their order."""
+    sums = np.zeros((len(x), len(matrix)))
+    with np.errstate(all="ignore"):
+        for k in range(matrix.shape[1]):
+            sums = sums + matrix[:, k] * x[:, k, None]
+    return sums
+
+
+def sigmoid(x: Floats) -> Floats:
+    return np.asarray(1.0 / (1.0 + exp(0.0 - x)))
+
+
+def tanh(x: Floats) -> Floats:
+    return np.asarray(1.0 - 2.0 / (exp(x + x) + 1.0))
+
+
+def steps(network: Network, seen: Floats) -> Floats:
+    """What a network does [step, lane, entry], in the order of the native core."""
+    shape, part = network.architecture, network.architecture.split(network.numbers)
+    hidden = cell = np.zeros((seen.shape[1], shape.hidden[0] if shape.hidden else 0))
+    actions = []
+    for row in seen:
+        x = (row - part["shift"]) * part["scale"]
+        if shape.kind == "lstm":
+            gates = product(part["recurrent"], hidden) + part["gate_bias"] + product(part["input"], x)
+            into, forget, candidate, out = np.split(gates, 4, axis=1)
+            cell = cell * sigmoid(forget) + sigmoid(into) * tanh(candidate)
+            x = hidden = sigmoid(out) * tanh(cell)
+        for layer in range(1, len(shape.hidden) + 1) if shape.kind == "mlp" else ():
+            x = product(part[f"weights{layer}"], x) + part[f"bias{layer}"]
+            x = tanh(x) if shape.activation == "tanh" else np.maximum(x, 0.0)
+        actions.append(product(part["output"], x) + part["output_bias"])
+    return np.array(actions)
+
+
+def stepper(build: Any, shape: Architecture, numbers: Floats, lanes: int) -> Any:
+    sizes = (shape.kind == "lstm", shape.activation == "relu", shape.observations, shape.actions)
+    batch = build.network_batch(build.network_shape(*sizes, list(shape.hidden)), numbers[None])
+    return build.NetworkStepper(batch, 0, lanes)
+
+
+@pytest.mark.parametrize("name", runs_here())
+def test_products_have_the_bits_of_the_plain_loop(name: str) -> None:
+    """All rows and columns up to 40, in all lanes up to 17, with numbers of all kinds among them."""
+    build, random = load(name), np.random.default_rng(7)
+    for size in range(1, 41):
+        other = int(random.integers(1, 41))
+        for rows, columns in ((size, other), (other, size), (size, size)):
+            lanes, part = int(random.integers(1, 18)), float(random.choice([0.0, 0.02]))
+            matrix, x = hostile(random, (rows, columns), part), hostile(random, (lanes, columns), part)
+            normal = np.concatenate([np.zeros(columns), np.ones(columns)])
+            numbers = np.concatenate([normal, matrix.ravel(), np.zeros(rows)])
+            found = stepper(build, Architecture("mlp", columns, rows, ()), numbers, lanes).act(x)
+            assert same_bits(found, product(matrix, x) + 0.0), (rows, columns, lanes)
+    for lanes in range(1, 18):
+        for rows in (1, 7, 8, 9, 16, 31, 33, 64, 72):
+            matrix, x = random.normal(size=(rows, 5)), random.normal(size=(lanes, 5))
+            numbers = np.concatenate([np.zeros(5), np.ones(5), matrix.ravel(), np.zeros(rows)])
+            found = stepper(build, Architecture("mlp", 5, rows, ()), numbers, lanes).act(x)
+            assert same_bits(found, product(matrix, x) + 0.0), (rows, lanes)
+
+
+@pytest.mark.parametrize("name", runs_here())
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_networks_have_the_bits_of_the_plain_loop(shape: Architecture, name: str) -> None:
+    network = random_network(shape, 3)
+    for lanes, size in ((1, 1.0), (2, 0.1), (3, 30.0), (16, 1.0), (19, 1.0)):
+        seen = np.random.default_rng(lanes).normal(size=(3, lanes, shape.observations), scale=size)
+        own = stepper(load(name), shape, network.numbers, lanes)
+        assert same_bits([own.act(np.ascontiguousarray(rows)) for rows in seen], steps(network, seen)), lanes
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.kind == "lstm"], ids=str)
+def test_a_lane_begins_anew_and_its_neighbours_go_on(shape: Architecture) -> None:
+    network, lanes = random_network(shape, 3), 5
+    seen = np.random.default_rng(1).normal(size=(4, lanes, shape.observations))
+    interpreter = NetworkInterpreter(network, lanes)
+    found = []
+    for step, rows in enumerate(seen):
+        if step == 2:
+            interpreter.reset_lane(3, 0)
+        found.append(interpreter.act(np.ascontiguousarray(rows)))
+    expected = steps(network, seen)
+    expected[2:, 3] = steps(network, seen[2:])[:, 3]
+    assert same_bits(found, expected)
+
+
+@pytest.mark.parametrize("hidden", [1, 3, 4, 7, 12, 33])
+@pytest.mark.parametrize("kind", ["mlp", "lstm"])
+def test_lanes_that_have_ended_change_nothing(kind: str, hidden: int) -> None:
+    """They stay in between, or the others move together; and what is seen is added up lane after lane."""
+    task, episodes = arz.Cartpole(), arz.fresh_episodes(17)
+    network = random_network(Architecture(kind, 4, 1, (hidden,)), hidden, 0.3)
+    found = [arz.evaluate(network, task, episodes, compact=compact, threads=1) for compact in (True, False)]
+    alone = [arz.evaluate(network, task, episodes[k : k + 1]).returns[0, 0] for k in range(17)]
+    for one in found:
+        assert same_bits(one.returns[0], alone)
+        assert np.array_equal(one.lengths, found[0].lengths)
+    assert len(np.unique(found[0].lengths)) > 3
+    rows = arz.record(network, task, episodes[:16])
+    seen = np.stack([rows[name] for name in ("x", "theta", "x_dot", "theta_dot")], axis=-1) - network.numbers[:4]
+    sums = np.zeros(9)
+    for step in range(seen.shape[1]):
+        for difference in seen[:, step][~np.isnan(seen[:, step, 0])]:
+            sums += np.concatenate([difference, difference * difference, [1.0]])
+    assert same_bits(found[0].sums[0, 0], sums)
+    assert same_bits(found[1].sums[0, 0], sums)

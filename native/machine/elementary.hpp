@@ -264,11 +264,20 @@ ARZ_INLINE X power_of_two(const Integer<X>& k) {
   return number((k + 1023) << 52);
 }
 
+// A NaN stays one.
+template <class X>
+ARZ_INLINE X at_least(const X& x, double low) {
+  return x < low ? constant<X>(low) : x;
+}
+template <class X>
+ARZ_INLINE X at_most(const X& x, double high) {
+  return x > high ? constant<X>(high) : x;
+}
+
 // exp(x + tail), where the tail is tiny.
 template <class X>
 ARZ_INLINE X exp_of_sum(const X& given, const X& tail) {
-  X x = given < -746.0 ? constant<X>(-746.0) : given;
-  x = x > 710.0 ? constant<X>(710.0) : x;
+  const X x = at_most(at_least(given, -746.0), 710.0);
   const X t = x * kLog2E + kMagic, n = t - kMagic;
   const X r = ((x - n * kLn2) - n * kLn2Rest) + tail;
   const X value = 1.0 + (r + r * r * series<ExpSeries>(r));
