@@ -124,7 +124,8 @@ def statements(table: ModuleType, op: Any) -> list[str]:
     body += ["}" for _ in loops]
     if shifted:
         body.append(f"frame.template commit<Masked>(x.at[0], chunk, active, '{kind}');")
-    lines = ["for (int chunk = 0; chunk < frame.chunks; ++chunk) {"]
+    is_short = not loops and not op.sum and not set(re.findall(r"\w+", op.element)) & table.ELEMENTARY
+    lines = [*(["ARZ_UNROLL"] if is_short else []), "for (int chunk = 0; chunk < frame.chunks; ++chunk) {"]
     lines += ["  [[maybe_unused]] const Mask<Number> active = frame.active[chunk];"]
     lines += ["  if (Masked && !any(active)) continue;"]
     return [*lines, *(f"  {line}" for line in body), "}"]
