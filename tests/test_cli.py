@@ -1,6 +1,7 @@
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,9 @@ def test_a_reader_that_has_seen_enough_gets_no_complaint() -> None:
 
 
 def test_the_command_is_installed_and_knows_its_version() -> None:
-    command = [ARZ, "--version"]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"arz {arz.__version__}\n"
+    for command in ([ARZ], [sys.executable, "-m", "arz"]):
+        run = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        assert run.stdout == f"arz {arz.__version__}\n"
 
 
 # ---- runs ----

@@ -443,7 +443,7 @@ def test_the_working_directory_is_not_searched_for_modules(
     monkeypatch.delenv("PYTHONPATH")
     python = str(Path(ARZ).parent / "python")
     done = subprocess.run(
-        [python, "-m", "arz.cli", "evolve", "--env", "trap_module:Trap-v0", "--output", tmp_path / "new"],
+        [python, "-m", "arz", "evolve", "--env", "trap_module:Trap-v0", "--output", tmp_path / "new"],
         cwd=trap.parent, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2

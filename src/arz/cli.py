@@ -119,8 +119,3 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
             command.add_options(made, words)
     return parser
 
-
-if __name__ == "__main__":
-    if not sys.flags.safe_path:  # python -m puts the working directory there, which may be a stranger's
-        del sys.path[0]
-    sys.exit(main())
