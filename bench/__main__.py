@@ -35,7 +35,7 @@ from arz import (
 from arz.native import core, load, runs_here
 from arz.streams import keys
 from arz.vary import MUTATIONS, grown_programs
-from bench import baselines, cluster, environments, grow, quadruped, search
+from bench import baselines, cluster, environments, grow, physics, quadruped, search
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -255,6 +255,7 @@ def main() -> None:
     if (load_average := os.getloadavg()[0]) > 0.5:
         print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
     parts = {
+        "physics": physics.physics,
         "quadruped": quadruped.quadruped,
         "grow": grow.grow,
         "baselines": baselines.baselines,
