@@ -33,7 +33,7 @@ from arz import (
 from arz.native import core, load, runs_here
 from arz.streams import keys
 from arz.vary import MUTATIONS, grown_programs
-from bench import baselines, cluster, environments, grow, programs, quadruped, search, starts
+from bench import baselines, cluster, environments, grow, physics, programs, quadruped, search, starts
 from bench.compiled import HERE, ROOT, compiled, pointer
 
 ROUNDS = 40
@@ -233,6 +233,7 @@ def main() -> None:
         print(f"note: this machine is or was just busy (load {load_average:.1f}): the ratio of threads suffers most\n")
     parts = {
         "programs": programs.programs,
+        "physics": physics.physics,
         "quadruped": quadruped.quadruped,
         "grow": grow.grow,
         "baselines": baselines.baselines,

@@ -22,15 +22,15 @@ PROCESSOR = {
 FLAGS = ["-std=gnu++20", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi", "-shared", "-fPIC", *PROCESSOR]
 
 
-def compiled(name: str, level: str = "-O3") -> ctypes.CDLL:
-    """`name`.cpp at an optimisation level."""
+def compiled(name: str, level: str = "-O3", *flags: str) -> ctypes.CDLL:
+    """`name`.cpp at an optimisation level, with more flags."""
     build = ROOT / "build" / "bench"
     build.mkdir(parents=True, exist_ok=True)
     library = build / f"{name}{level}-{core.INSTRUCTION_SET}.so"
     generate = [sys.executable, f"{ROOT}/native/generate.py", f"{ROOT}/src/arz/ops.py", f"{build}/ops.generated.hpp"]
     subprocess.run(generate, check=True)
     sources = [f"-I{ROOT}/native", f"-I{build}", f"{HERE}/{name}.cpp"]
-    subprocess.run(["c++", level, *FLAGS, *sources, "-o", str(library)], check=True)
+    subprocess.run(["c++", level, *FLAGS, *flags, *sources, "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))
 
 

@@ -1,4 +1,4 @@
-"""How fast the Laikago is: against MuJoCo, with programs in the loop, and what each exact saving gives."""
+"""How fast the Laikago is with programs in the loop, and what each exact saving gives."""
 
 from __future__ import annotations
 
@@ -13,31 +13,15 @@ import numpy as np
 import arz
 from arz import Batch, Memory, Program, evaluate, mutate, random_programs
 from arz.evaluate import Evaluation, fresh_episodes
-from arz.native import core
 from arz.parser import parse
 from arz.streams import keys
-from arz.tasks.quadruped import Quadruped, mujoco_model
+from arz.tasks.quadruped import Quadruped
 
 Row = Callable[..., None]
 Best = Callable[..., list[float]]
 MEMORY = Memory(37, 12, 16, 16, 0, 16)
-PHYSICS = 10  # steps in a control step
 ROUNDS = 5
 TROT = Path(__file__).parent.parent / "examples" / "reflex_trot.arz"
-
-
-def physics(row: Row, best: Best) -> None:
-    """Physics steps per second on one core, robots that stand."""
-    usual = core.laikago_world(1.0, 0.0, 1.0, 0, 0.0, 0)
-    ours = {f"{n} sweep{'s' * (n > 1)}": core.own_engine(False, n, usual) for n in (1, 5)}
-    contenders = [(engine, 32, 200) for engine in ours.values()]
-    contenders += [(core.own_engine(True, 1, usual), 8, 100), (mujoco_model.engine(1), 1, 200)]
-    times = best(*(partial(core.exercise, *one) for one in contenders), rounds=ROUNDS)
-    rates = [robots * steps * PHYSICS / spent for (_, robots, steps), spent in zip(contenders, times, strict=True)]
-    row("physics: MuJoCo, C loop, one core", f"{rates[3] / 1e3:.0f}k steps/s")
-    for name, rate, goal in zip(ours, rates, ("goal 30x", ""), strict=False):
-        row(f"physics: floats side by side, {name}", f"{rate / 1e6:.2f}M steps/s", rate / rates[3], goal)
-    row("physics: double", f"{rates[2] / 1e6:.2f}M steps/s", rates[2] / rates[3])
 
 
 def standing(lines: int) -> Program:
@@ -117,7 +101,6 @@ def cache(row: Row) -> None:
 
 def quadruped(row: Row, best: Best) -> None:
     """All of it. `best` gives the best time of each contender in some rounds."""
-    physics(row, best)
     in_the_loop(row, best)
     savings(row, best)
     cache(row)

@@ -118,4 +118,3 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
             made.set_defaults(run=command.run, parser=made)
             command.add_options(made, words)
     return parser
-

@@ -14,30 +14,31 @@ ARZ_INLINE Force<T> newton_euler(const Inertia<T>& inertia, const Motion<T>& vel
 // The forces under which nothing accelerates (the trunk neither turns faster nor moves faster, seen from the world).
 // Gravity is an upward acceleration of the trunk; - w x v, because the trunk's axes turn.
 template <class T>
-ARZ_INLINE void bias_forces(const State<T>& state, const Kinematics<T>& k, Element<T> trunk_mass, Coordinates<T>& to) {
+[[gnu::noinline]] void bias_forces(const State<T>& state, const Kinematics<T>& k, Element<T> trunk_mass,
+                                   Coordinates<T>& to) {
   using E = Element<T>;
   const T none = number<T>(0);
-  const Motion<T> velocity = trunk_motion(state, k);
-  const Motion<T> acceleration{{none, none, none},
-                               k.rotation.z * E(kGravity) - cross(velocity.angular, velocity.linear)};
-  Force<T> total = newton_euler(trunk<T>(trunk_mass), velocity, acceleration);
+  const Motion<T> acceleration{{none, none, none}, k.rotation.z * E(kGravity) - cross(k.trunk.angular, k.trunk.linear)};
+  Force<T> total = newton_euler(trunk<T>(trunk_mass), k.trunk, acceleration);
+  Motion<T> velocities[kJoints], accelerations[kJoints];
   for (int leg = 0; leg < kLegs; ++leg) {
-    Motion<T> v = velocity, a = acceleration;
-    Force<T> force[kJointsOfLeg];
-    for (int j = 0; j < kJointsOfLeg; ++j) {
-      const int joint = 3 * leg + j;
-      const Motion<T> own = k.axis[joint] * state.joint_velocity[joint];
+    Motion<T> v = k.trunk, a = acceleration;
+    each_axis(k.axes[leg], [&](const auto& axis, int j) __attribute__((always_inline)) {
+      const auto own = axis * state.joint_velocity[3 * leg + j];
       v = v + own;
       a = a + cross(v, own);
-      force[j] = newton_euler(k.link[joint], v, a);
-    }
-    for (int j = kJointsOfLeg - 1; j >= 0; --j) {
-      to.joint[3 * leg + j] = dot(k.axis[3 * leg + j], force[j]);
-      if (j > 0)
-        force[j - 1] = force[j - 1] + force[j];
-      else
-        total = total + force[0];
-    }
+      velocities[3 * leg + j] = v, accelerations[3 * leg + j] = a;
+    });
+  }
+  Force<T> force[kJoints];  // a short loop of links that do not wait for each other
+#pragma GCC unroll 1
+  for (int j = 0; j < kJoints; ++j) force[j] = newton_euler(k.link[j], velocities[j], accelerations[j]);
+  for (int leg = 0; leg < kLegs; ++leg) {
+    Force<T>* f = force + 3 * leg;
+    f[1] = f[1] + f[2];
+    f[0] = f[0] + f[1];
+    each_axis(k.axes[leg], [&](const auto& axis, int j) { to.joint[3 * leg + j] = dot(axis, f[j]); });
+    total = total + f[0];
   }
   put(total.moment, to.base);
   put(total.force, to.base + 3);

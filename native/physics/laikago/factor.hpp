@@ -47,7 +47,7 @@ ARZ_INLINE void solve_base_transposed(const Factor<T>& f, T* x) {
 }
 
 template <class T>
-ARZ_INLINE void factor(const Matrix<T>& m, Factor<T>& to) {
+[[gnu::noinline]] void factor(const Matrix<T>& m, Factor<T>& to) {
   const T none = number<T>(0);
   const Symmetric<T>& r = m.base.rotational;
   const Vector<T>& h = m.base.moment;
@@ -57,7 +57,8 @@ ARZ_INLINE void factor(const Matrix<T>& m, Factor<T>& to) {
   b[4][0] = -h.z, b[4][1] = none, b[4][2] = h.x, b[4][3] = none, b[4][4] = m.base.mass;
   b[5][0] = h.y, b[5][1] = -h.x, b[5][2] = none, b[5][3] = none, b[5][4] = none, b[5][5] = m.base.mass;
 
-  for (int leg = 0; leg < kLegs; ++leg) {
+#pragma GCC unroll 1
+  for (int leg = 0; leg < kLegs; ++leg) {  // in a short loop, so that the roots of one leg do not wait for another's
     const T* a = m.leg[leg];
     T* g = to.leg[leg];
     g[0] = inverse_root(a[0]);
@@ -66,6 +67,8 @@ ARZ_INLINE void factor(const Matrix<T>& m, Factor<T>& to) {
     g[3] = a[3] * g[0];
     g[4] = (a[4] - g[3] * g[1]) * g[2];
     g[5] = inverse_root(a[5] - g[3] * g[3] - g[4] * g[4]);
+  }
+  for (int leg = 0; leg < kLegs; ++leg) {
     T(*across)[kBase] = to.across[leg];
     for (int j = 0; j < kJointsOfLeg; ++j) {
       put(m.coupling[3 * leg + j].moment, across[j]);
@@ -73,7 +76,7 @@ ARZ_INLINE void factor(const Matrix<T>& m, Factor<T>& to) {
     }
     for (int i = 0; i < kBase; ++i) {
       T x[kJointsOfLeg] = {across[0][i], across[1][i], across[2][i]};
-      solve_leg(g, x);
+      solve_leg(to.leg[leg], x);
       for (int j = 0; j < kJointsOfLeg; ++j) across[j][i] = x[j];
     }
 #pragma GCC unroll 6
@@ -98,7 +101,7 @@ ARZ_INLINE void factor(const Matrix<T>& m, Factor<T>& to) {
 
 // x becomes G^-1 x; and G^-T x.
 template <class T>
-ARZ_INLINE void solve(const Factor<T>& f, Coordinates<T>& x) {
+[[gnu::noinline]] void solve(const Factor<T>& f, Coordinates<T>& x) {
   for (int leg = 0; leg < kLegs; ++leg) {
     T* y = x.joint + 3 * leg;
     solve_leg(f.leg[leg], y);

@@ -7,7 +7,7 @@ namespace arz::physics::laikago {
 
 // By the change of velocity.
 template <class T>
-ARZ_INLINE void integrate(const Kinematics<T>& k, const Coordinates<T>& change, State<T>& state) {
+[[gnu::noinline]] void integrate(const Kinematics<T>& k, const Coordinates<T>& change, State<T>& state) {
   using E = Element<T>;
   const E dt = kStep;
   state.angular = state.angular + get(change.base);

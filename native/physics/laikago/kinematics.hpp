@@ -5,10 +5,23 @@
 
 namespace arz::physics::laikago {
 
+// The motions of a leg's joints at unit velocity. The first turns about an axis along x, the others across it.
+template <class T>
+struct LegAxes {
+  Motion<T, AlongX, AcrossX> abduction;
+  Motion<T, AcrossX, Vector> hip, knee;
+};
+// Calls work(axis, number) for each, from the trunk outwards. (GCC leaves work of some length outside, if it may.)
+template <class T, class Work>
+ARZ_INLINE void each_axis(const LegAxes<T>& axes, Work work) {
+  work(axes.abduction, 0), work(axes.hip, 1), work(axes.knee, 2);
+}
+
 template <class T>
 struct Kinematics {
-  Rotation<T> rotation;     // rows: the world's axes, seen from the trunk
-  Motion<T> axis[kJoints];  // the motion of a joint at unit velocity
+  Rotation<T> rotation;  // rows: the world's axes, seen from the trunk
+  Motion<T> trunk;       // its velocity
+  LegAxes<T> axes[kLegs];
   Inertia<T> link[kJoints];
   Vector<T> toe[kLegs];
 };
@@ -45,31 +58,27 @@ ARZ_INLINE Symmetric<T> turned(const SineCosine<T>& x, const SineCosine<T>& y, c
 }
 
 // The motion of a body that turns about an axis through a point.
-template <class T>
-ARZ_INLINE Motion<T> turning(const Vector<T>& axis, const Vector<T>& point) {
-  return {axis, cross(point, axis)};
+template <class T, template <class> class Axis>
+ARZ_INLINE auto turning(const Axis<T>& axis, const Vector<T>& point) {
+  return Motion{axis, cross(point, axis)};
 }
 
+// `turn`: of the leg's links, against the trunk.
 template <class T>
-ARZ_INLINE void leg_kinematics(const State<T>& state, int leg, Kinematics<T>& to) {
+ARZ_INLINE void leg_kinematics(const SineCosine<T>* turn, int leg, Kinematics<T>& to) {
   using E = Element<T>;
   const Leg<E>& model = kLeg<E>[leg];
-  const T* angle = state.joint + 3 * leg;
-  const SineCosine<T> abduction = sine_cosine(angle[0] * model.side);
-  const SineCosine<T> hip = sine_cosine(angle[1]), knee = sine_cosine(angle[1] + angle[2]);
+  const SineCosine<T>&abduction = turn[0], &hip = turn[1], &knee = turn[2];
 
   const Vector<T> at_abduction = constant<T>(model.abduction);
   const Vector<T> at_hip = at_abduction + about_x(abduction, constant<T>(model.hip));
   const Vector<T> at_knee = at_hip + about_x(abduction, about_y(hip, model.knee));
   to.toe[leg] = at_knee + about_x(abduction, about_y(knee, as<E>(kToe.centre)));
 
-  const T none = number<T>(0);
-  const Vector<T> y{none, abduction.cosine, abduction.sine};
-  to.axis[3 * leg] = turning({model.side - T{}, none, none}, at_abduction);
-  to.axis[3 * leg + 1] = turning(y, at_hip);
-  to.axis[3 * leg + 2] = turning(y, at_knee);
+  const AcrossX<T> y{abduction.cosine, abduction.sine};
+  to.axes[leg] = {turning(AlongX<T>{model.side - T{}}, at_abduction), turning(y, at_hip), turning(y, at_knee)};
 
-  const SineCosine<T> straight{none, number<T>(1)};
+  const SineCosine<T> straight{number<T>(0), number<T>(1)};
   const auto place = [&](const Link<E>& link, const Vector<T>& joint, const SineCosine<T>& y, Inertia<T>& at) {
     set_inertia(link.mass, joint + about_x(abduction, about_y(y, link.centre)), turned(abduction, y, link), at);
   };
@@ -79,22 +88,27 @@ ARZ_INLINE void leg_kinematics(const State<T>& state, int leg, Kinematics<T>& to
 }
 
 template <class T>
-ARZ_INLINE void kinematics(const State<T>& state, Kinematics<T>& to) {
+[[gnu::noinline]] void kinematics(const State<T>& state, Kinematics<T>& to) {
   to.rotation = rotation_of(state.quaternion);
-  for (int leg = 0; leg < kLegs; ++leg) leg_kinematics(state, leg, to);
+  to.trunk = {state.angular, transposed_times(to.rotation, state.linear)};
+  T angle[kJoints];
+  for (int leg = 0; leg < kLegs; ++leg) {
+    const T *of_joint = state.joint + 3 * leg, hip = of_joint[1];
+    angle[3 * leg] = of_joint[0] * kLeg<Element<T>>[leg].side;
+    angle[3 * leg + 1] = hip, angle[3 * leg + 2] = hip + of_joint[2];
+  }
+  SineCosine<T> turn[kJoints];
+#pragma GCC unroll 1
+  for (int j = 0; j < kJoints; ++j) turn[j] = sine_cosine(angle[j]);
+  for (int leg = 0; leg < kLegs; ++leg) leg_kinematics(turn + 3 * leg, leg, to);
 }
 
-// The trunk and its velocity.
 template <class T>
 ARZ_INLINE Inertia<T> trunk(Element<T> mass = Element<T>(kTrunk.mass)) {
   const T none = number<T>(0);
   return {number<T>(mass),
           {none, none, none},
           {number<T>(kTrunk.xx), number<T>(kTrunk.yy), number<T>(kTrunk.zz), none, none, none}};
-}
-template <class T>
-ARZ_INLINE Motion<T> trunk_motion(const State<T>& state, const Kinematics<T>& k) {
-  return {state.angular, transposed_times(k.rotation, state.linear)};
 }
 
 }  // namespace arz::physics::laikago

@@ -12,23 +12,29 @@ struct Matrix {
   T leg[kLegs][6];             // 11, 21, 22, 31, 32, 33 of each leg
 };
 
+// With the entry that is 0.
 template <class T>
-ARZ_INLINE void mass_matrix(const Kinematics<T>& k, Element<T> trunk_mass, Matrix<T>& to) {
+ARZ_INLINE Force<T> whole(const Force<T, AcrossX>& f) {
+  return {f.moment, {number<T>(0), f.force.y, f.force.z}};
+}
+
+template <class T>
+[[gnu::noinline]] void mass_matrix(const Kinematics<T>& k, Element<T> trunk_mass, Matrix<T>& to) {
   to.base = trunk<T>(trunk_mass);
   for (int leg = 0; leg < kLegs; ++leg) {
-    const Motion<T>* axis = k.axis + 3 * leg;
+    const LegAxes<T>& axes = k.axes[leg];
     Force<T>* coupling = to.coupling + 3 * leg;
     Inertia<T> composite = k.link[3 * leg + 2];
-    coupling[2] = composite * axis[2];
+    coupling[2] = composite * axes.knee;
     composite = composite + k.link[3 * leg + 1];
-    coupling[1] = composite * axis[1];
+    coupling[1] = composite * axes.hip;
     composite = composite + k.link[3 * leg];
-    coupling[0] = composite * axis[0];
+    coupling[0] = whole(composite * axes.abduction);
     to.base = to.base + composite;
     T* m = to.leg[leg];
-    m[0] = dot(axis[0], coupling[0]);
-    m[1] = dot(axis[0], coupling[1]), m[2] = dot(axis[1], coupling[1]);
-    m[3] = dot(axis[0], coupling[2]), m[4] = dot(axis[1], coupling[2]), m[5] = dot(axis[2], coupling[2]);
+    m[0] = dot(axes.abduction, coupling[0]);
+    m[1] = dot(axes.abduction, coupling[1]), m[2] = dot(axes.hip, coupling[1]);
+    m[3] = dot(axes.abduction, coupling[2]), m[4] = dot(axes.hip, coupling[2]), m[5] = dot(axes.knee, coupling[2]);
   }
 }
 

@@ -12,19 +12,20 @@ struct Mechanics {
 inline Mechanics mechanics(const State<double>& state) {
   Kinematics<double> k;
   kinematics(state, k);
-  const Motion<double> v = trunk_motion(state, k);
+  const Motion<double> v = k.trunk;
   Inertia<double> all = trunk<double>();
   Force<double> momentum = all * v;
   double kinetic = dot(v, momentum);
   for (int leg = 0; leg < kLegs; ++leg) {
     Motion<double> moving = v;
-    for (int joint = 3 * leg; joint < 3 * leg + 3; ++joint) {
-      moving = moving + k.axis[joint] * state.joint_velocity[joint];
+    each_axis(k.axes[leg], [&](const auto& axis, int j) {
+      const int joint = 3 * leg + j;
+      moving = moving + axis * state.joint_velocity[joint];
       const Force<double> own = k.link[joint] * moving;
       kinetic += dot(moving, own);
       momentum = momentum + own;
       all = all + k.link[joint];
-    }
+    });
   }
   const Vector<double> linear = k.rotation * momentum.force;
   const Vector<double> angular = k.rotation * momentum.moment + cross(state.position, linear);

@@ -8,7 +8,8 @@
 //   contact        impulses at the toes (projected Gauss-Seidel), in the half-space u = G^T v
 //   integrate      velocities first, then positions
 //
-// each in a header of its name (motors.hpp for the first). docs/physics.md has the formulas.
+// each in a header of its name (motors.hpp for the first), and but for the first a function that is not inlined: as
+// one, compilers spill more, and its speed hangs on chance. docs/physics.md has the formulas.
 #pragma once
 
 #include "physics/laikago/bias_forces.hpp"
