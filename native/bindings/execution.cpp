@@ -68,7 +68,7 @@ std::tuple<Output<double>, Output<std::int64_t>, Output<double>> trace(const Bat
   Trace record;
   {
     const LongWork work;
-    Interpreter<Lanes> interpreter;
+    Interpreter interpreter;
     interpreter.load(batch.view(p), static_cast<int>(lanes), &record);
     interpreter.reset({keys.data(), lanes});
     for (std::size_t step = 0; step < steps; ++step) {

@@ -51,8 +51,9 @@ inline std::array<int, kCallResults> last_written(std::span<const Instruction> b
   return result;
 }
 
-template <class Number>
 class Interpreter {
+  using Number = Lanes;
+
  public:
   static constexpr int kChunk = LaneTraits<Number>::lanes;
 
@@ -392,7 +393,6 @@ class Interpreter {
 
   template <bool Masked>
   void run(const std::vector<Resolved>& lines, int f, int site, const Mask<Number>* active) {
-    // Locals, not members: a store into memory could change a member, as far as the compiler can tell.
     const Frame<Number> here = frame(f, active);
     const Resolved* const code = lines.data();
     const int count = static_cast<int>(lines.size());
@@ -467,10 +467,10 @@ class Interpreter {
       const Mask<Number> active = here.active[chunk];
       if (Masked && !any(active)) continue;
       if (kind == 3) {
-        here.template set_index<Masked>(to, chunk, active, here.index(from, chunk));
+        here.set_index<Masked>(to, chunk, active, here.index(from, chunk));
       } else {
         const auto in = here.vector(from, chunk);
-        const auto out = here.template writer<Masked>(to, chunk, active);
+        const auto out = here.writer<Masked>(to, chunk, active);
         const int size = shape_.size(kind);
         for (int e = 0; e < size; ++e) out.set(e, in(e));
       }

@@ -40,7 +40,7 @@ class ProgramPolicy {
   bool draws() const { return interpreter_.draws(); }
 
  private:
-  Interpreter<Lanes> interpreter_;
+  Interpreter interpreter_;
   EffectiveForm effective_;
 };
 
