@@ -1,6 +1,8 @@
-"""How cost grows: the programs that are measured are what they should be, and so are exponents and bounds."""
+"""How cost grows: the page follows from what was measured, and the programs that are measured are what they should be."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
@@ -9,6 +11,12 @@ from bench import scale, scale_pages
 import arz
 from arz.evaluate import evaluate, fresh_episodes
 from arz.program import Program
+from arz.reproduce.groups.pages import with_text
+
+
+def test_the_tables_follow_from_the_data() -> None:
+    page = scale_pages.PAGE.read_text()
+    assert with_text(page, "scale", scale_pages.tables(json.loads(scale_pages.MEASURED.read_text()))) == page
 
 
 def test_exponents() -> None:
