@@ -1,6 +1,6 @@
 """How cost grows: with episodes, lines, observations, population, lag, threads, and the length of a run.
 
-`python -m bench.scale measure` measures all of it in about twelve minutes and writes results/scale/measured.json; with
+`python -m bench.scale measure` measures all of it in about ten minutes and writes results/scale/measured.json; with
 `--quick` it takes about a minute, to try it out. `python -m bench.scale draw` makes the figure and the tables of
 docs/speed.md from that file alone (`bench.scale_pages`). Sizes of a sweep take turns, because machines are noisy.
 """
@@ -88,7 +88,7 @@ class Amount:
 
 
 WHOLE = Amount(
-    rounds=15,
+    rounds=40,
     search_rounds=4,
     evaluations=8000,
     thread_rounds=3,
