@@ -68,15 +68,20 @@ def reduction(table: ModuleType, op: Any) -> list[str]:
     count = ["const double count = n;"] if "count" in op.element else []
     shared = [line for line in declarations(table, op, op.sum) if "frame.vector(" in line]
     own = [line for line in declarations(table, op, op.sum) if line not in shared]
-    term = re.sub(r"\(k\)", "(k, further)", cpp_formula(table, op, op.sum))
+    vectors = [line.split()[2] for line in shared]
+    rows = [f"const auto {letter}_row = {letter}.row(k);" for letter in vectors]
+    term = re.sub(r"\b(\w)\(k\)", r"\1_row(further)", cpp_formula(table, op, op.sum))
     return [
         "add_up<Masked, Number>(",
         "    frame, n,",
         "    [&](int chunk) ARZ_INLINE_LAMBDA {",
         *(f"      {line}" for line in shared),
-        "      return [=, &frame, &x](int k, int further) ARZ_INLINE_LAMBDA {",
-        *(f"        {line.replace(', chunk)', ', chunk + further)')}" for line in own),
-        f"        return {term};",
+        "      return [=, &frame, &x](int k) ARZ_INLINE_LAMBDA {",
+        *(f"        {line}" for line in rows),
+        "        return [=, &frame, &x](int further) ARZ_INLINE_LAMBDA {",
+        *(f"          {line.replace(', chunk)', ', chunk + further)')}" for line in own),
+        f"          return {term};",
+        "        };",
         "      };",
         "    },",
         "    [&](int chunk, const Number& sum, const Mask<Number>& active) ARZ_INLINE_LAMBDA {",

@@ -77,10 +77,12 @@ inline void transpose(const double* from, std::ptrdiff_t from_stride, int rows, 
                  odd01 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
       const Four even23 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6),
                  odd23 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
-      const Four turned[] = {
-          __builtin_shufflevector(even01, even23, 0, 1, 4, 5), __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5),
-          __builtin_shufflevector(even01, even23, 2, 3, 6, 7), __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7)};
-      for (int k = 0; k < 4; ++k) std::memcpy(column + (c + k) * to_stride, &turned[k], sizeof turned[k]);
+      const auto put = [&](int k, const Four& turned)
+                           ARZ_INLINE_LAMBDA { std::memcpy(column + (c + k) * to_stride, &turned, sizeof turned); };
+      put(0, __builtin_shufflevector(even01, even23, 0, 1, 4, 5));
+      put(1, __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5));
+      put(2, __builtin_shufflevector(even01, even23, 2, 3, 6, 7));
+      put(3, __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7));
     }
     for (; c < columns; ++c)
       for (int r = 0; r < 4; ++r) column[c * to_stride + r] = row[r * from_stride + c];
@@ -111,9 +113,10 @@ struct VectorReader {
   std::ptrdiff_t stride;
 
   ARZ_INLINE Number operator()(int i) const { return load<Number>(base + i * stride); }
-  // The same in a chunk further on.
-  ARZ_INLINE Number operator()(int i, int further) const {
-    return load<Number>(base + i * stride + further * LaneTraits<Number>::lanes);
+  // One number of the vector, here and in the chunks further on.
+  ARZ_INLINE auto row(int i) const {
+    return [at = opaque(base + i * stride)](int further)
+               ARZ_INLINE_LAMBDA { return load<Number>(at + further * LaneTraits<Number>::lanes); };
   }
   ARZ_INLINE Number operator()(const Indices<Number>& i) const { return gather(base, stride, i); }
 };
@@ -240,12 +243,14 @@ ARZ_INLINE void add_up_some(const Frame& frame, int n, int first, Terms terms, D
   for (Number& sum : sums) sum = 0.0;
   const auto term = terms(first);
   ARZ_UNROLL
-  for (int k = 0; k < n; ++k)
-    for (int c = 0; c < chunks; ++c) sums[c] = sums[c] + term(k, c);
+  for (int k = 0; k < n; ++k) {
+    const auto row = term(k);
+    for (int c = 0; c < chunks; ++c) sums[c] = sums[c] + row(c);
+  }
   for (int c = 0; c < chunks; ++c) done(first + c, sums[c], frame.active[first + c]);
 }
 
-// For every chunk done(chunk, sum, active lanes): the sum of terms(first)(k, further) over all k < n, where the chunk
+// For every chunk done(chunk, sum, active lanes): the sum of terms(first)(k)(further) over all k < n, where the chunk
 // is so much further than the first.
 template <bool Masked, class Number, class Frame, class Terms, class Done>
 ARZ_INLINE void add_up(const Frame& frame, int n, Terms terms, Done done) {

@@ -7,8 +7,9 @@ namespace arz {
 namespace {
 
 template <class Op, bool Masked, int dim, bool is_one>
-void run(const Resolved& x, const Frame<Lanes>& frame) {
-  // A copy: a store into memory could change the frame, as far as the compiler can tell.
+void run(const Resolved& line, const Frame<Lanes>& frame) {
+  // Copies: a store into memory could change line and frame, as far as the compiler can tell.
+  const Resolved x = line;
   Frame<Lanes> here = frame;
   if constexpr (is_one) {
     here.chunks = 1;
