@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find native -name "*.hpp" -o -name "*.cpp" -o -name "*.py") CMakeLists.txt
-CXX_FILES := $(filter %.hpp %.cpp,$(NATIVE)) $(wildcard bench/*.cpp)
+CXX_FILES := $(filter %.hpp %.cpp,$(NATIVE)) $(wildcard bench/*.cpp tests/native/*.cpp tests/native/*.hpp)
 # Warnings of the compiler are errors in CI; `make build STRICT=ON` for yours.
 STRICT ?= $(if $(CI),ON,OFF)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
@@ -12,10 +12,10 @@ TORCH ?= torch==2.13.0
 extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .DEFAULT_GOAL := help
-.PHONY: help evolve build stub test baselines lint types format bench soak clean
+.PHONY: help evolve build stub test test-aarch64 baselines lint types format bench soak clean
 
 help: ## Show what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 evolve: build ## Evolve a controller for Cataclysmic Cartpole, test it and draw what came out (a minute)
 	$(BIN)/arz evolve cartpole
@@ -27,6 +27,9 @@ stub: build ## Take over the types of the native core, after a change of what it
 
 test: lint types ## Build, lint, type-check and test: what CI runs
 	$(BIN)/pytest -n auto --dist loadgroup
+
+test-aarch64: build ## Compare the bits of the core on aarch64, by qemu, with those of its builds for x86
+	$(BIN)/python -m tests.native.bits
 
 lint: $(VENV)/.dev ## Check style: ruff, clang-format
 	$(BIN)/ruff check .

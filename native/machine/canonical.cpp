@@ -49,7 +49,7 @@ class Packer {
 // the constants.
 void add_function(const ProgramView& program, int f, Names& names, Hasher& hasher) {
   const MemoryShape& shape = *program.shape;
-  hasher.add(program.functions[f].size());
+  hasher.add(std::uint64_t{program.functions[f].size()});
   for (const Instruction& x : program.functions[f]) {
     const OpInfo& op = kOps[x.op];
     int started[kMaxArguments], news = 0;  // slots of registers that appear for the first time
