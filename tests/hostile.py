@@ -129,6 +129,7 @@ def calls() -> dict[str, Call]:
             any_size=(1,),
         ),
         "effective": Call(core.effective, (batch,), {0: [networks]}),
+        "effective_forms": Call(core.effective_forms, (batch, 1), {0: [networks], 1: threads}),
         "entry_registers": Call(core.entry_registers, (batch, 0), {1: beyond}),
         "run": Call(
             core.run,
