@@ -1,5 +1,5 @@
 // The yardstick: a plain scalar interpreter of the same machine, one episode at a time, without lanes, masks or dead
-// code removal, and the benchmark program written by hand. The meaning of each op comes from the same generated switch
+// code removal, and the benchmark program written by hand. The meaning of each op comes from the same generated types
 // as the core's, here over plain doubles. `python -m bench` compiles and calls this, at -O2 and at -O3.
 #include <algorithm>
 #include <array>

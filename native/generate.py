@@ -152,6 +152,11 @@ def struct(table: ModuleType, op: Any) -> str:
 def fusions(table: ModuleType) -> list[tuple[Any, Any, int]]:
     """(first, second, which input of the second the first makes) for all pairs that run as one."""
     pairs = [(table.OP[first], table.OP[second]) for first, second in table.FUSED]
+    for op in {op for pair in pairs for op in pair}:
+        if op.outputs != ("v",) or op.sum or op.writes_part or set(op.inputs) - set("sv") or "(" in op.element:
+            raise ValueError(f"{op.name} does not work number by number, so it cannot be in FUSED")
+    if {first.name for first, _ in pairs} & {second.name for _, second in pairs}:
+        raise ValueError("an op cannot be first in one pair of FUSED and second in another")
     return [
         (first, second, place)
         for first, second in pairs

@@ -137,8 +137,8 @@ def test_prepared_programs_have_the_same_keys_scores_and_bytes(memory: Memory) -
     seen = np.random.default_rng(1).normal(size=(6, 9, memory.observations))
     assert same_bits(execute_batch(prepared, seen), execute_batch(batch, seen))
     assert prepared.encoded(3, 50)["programs"].tobytes() == batch.encoded(3, 50)["programs"].tobytes()
-    some = prepared.take(np.arange(10, 70)[::-1])
-    assert np.array_equal(program_keys(some), program_keys(batch)[10:70][::-1])
+    for chosen in (np.arange(10, 70)[::-1], np.arange(3)):  # few are copied
+        assert np.array_equal(program_keys(prepared.take(chosen)), program_keys(batch)[chosen])
     assert (
         len(
             mutate(

@@ -308,6 +308,50 @@ def test_such_products_have_the_bits_of_the_plain_loop_in_any_number_of_lanes(di
         assert same_bits(execute(program, seen)[0], x), lanes
 
 
+@pytest.mark.parametrize("change", ["reset", "stateless"])
+def test_an_interpreter_keeps_its_program_when_the_batch_is_gone(change: str) -> None:
+    """Also one without what does not matter, which it need not copy."""
+    head = f"memory(observations=300, actions=1, scalars=6, vectors=60, matrices=0, stateful={change == 'reset'})"
+    program = Program.parse(f"{head}\ndef GetAction(obs, action):\n    s1 = sum(v5)\n    action = s1 + s4\n")
+    program = Program(program.memory, program.functions, np.arange(1.0, 1 + program.image.size))
+    stepper = core.Stepper(core.effective_forms(program.packed, 1), 0, 1)
+    others = [Program(program.memory, program.functions, np.full(program.image.size, 7.0)) for _ in range(50)]
+    stepper.reset(np.zeros(1, np.uint64))
+    seen = np.zeros((3, 1, 300))
+    assert same_bits([stepper.act(row) for row in seen], execute(program, seen))
+    assert len(others) == 50
+
+
+@pytest.mark.parametrize(("calls", "lines"), [(3, 4), (200, 100), (70_000, 1)])
+def test_calls_run_what_they_call_however_many_there_are(calls: int, lines: int) -> None:
+    text = f"""
+memory(observations=3, actions=1, scalars=6, vectors=6, matrices=0, indices=2)
+
+def f0(s0, s1, s2, s3, v0, v1, i0, i1):
+    s4 = v0[i0]
+{chr(10).join(["    s4 = s4 + s2"] * lines)}
+    return s4, v0, i0
+
+def f1(s0, s1, s2, s3, v0, v1, i0, i1):
+    s4 = sum(v0)
+    return s4, v0, i0
+
+def GetAction(obs, action):
+    s5 = 1
+    if s0 < s5: s4, _, _ = f1(s0, s5, _, _, obs, _, _, _)
+    if s0 < s5: s1, _, _ = f0(s0, s5, s4, _, v5, _, _, _)
+    action = s1
+    return action
+"""
+    program = Program.parse(text)
+    code = program.functions[0]
+    many = np.concatenate([code[:2], np.repeat(code[1:2], calls - 2), code[2:]])
+    program = Program(program.memory, (many, *program.functions[1:]), np.arange(1.0, 1 + program.image.size))
+    seen = tame_observations(program.memory, steps=2, lanes=9)
+    expected = np.stack([reference_actions(program, seen, lane) for lane in (0, 8)], axis=1)
+    assert same_bits(execute(program, seen)[:, [0, 8]], expected)
+
+
 def test_all_builds_give_the_same_bits() -> None:
     results = []
     memory = Memory(observations=5, actions=2, matrices=2)

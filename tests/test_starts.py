@@ -117,3 +117,19 @@ def test_gymnasium_that_is_missing_is_missed_as_ever(tmp_path: Path) -> None:
     script = "import arz, sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; import gymnasium"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert found.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'gymnasium'"
+
+
+@pytest.mark.parametrize("statement", ["importlib.reload(arz)", "del sys.modules['arz']; import arz"])
+def test_the_environments_are_known_after_a_second_import_too(statement: str) -> None:
+    code = f"import importlib, sys, arz; {statement}; import gymnasium; assert 'ARZ/CataclysmicCartpole-v0' in gymnasium.registry"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_asking_for_what_is_not_there_runs_nothing() -> None:
+    assert not hasattr(arz, "__main__")
+    assert getattr(arz, "no.such", None) is None
+
+
+def test_functions_that_use_the_package_can_be_pickled() -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    assert cloudpickle.loads(cloudpickle.dumps(lambda: arz.__version__))() == arz.__version__

@@ -84,17 +84,16 @@ std::tuple<Output<double>, Output<std::int64_t>, Output<double>> trace(const Bat
                          as_numpy(std::move(events), {count, fields}), as_numpy(std::move(record.values), {values}));
 }
 
-// An interpreter that Python drives step by step. It keeps its own copy of the program.
+// An interpreter that Python drives step by step. It keeps the program in memory.
 class Stepper {
  public:
-  Stepper(const Batch& batch, std::int64_t index, int lanes) {
+  Stepper(const Batch& batch, std::int64_t index, int lanes) : program_(batch.selected({checked(batch, index)})) {
     check_program_lanes(batch, index, lanes);
-    shape_ = batch.shape;
-    policy_.load(batch.view(checked(batch, index)), lanes);
+    policy_.load(program_.view(0), lanes);
     policy_.reset(std::vector<std::uint64_t>(lanes, 0));
   }
   void reset(Input<std::uint64_t, 1> keys) {
-    check_observations(shape_, policy_.lanes(), shape_.observations, keys.shape(0));
+    check_observations(program_.shape, policy_.lanes(), program_.shape.observations, keys.shape(0));
     policy_.reset({keys.data(), keys.shape(0)});
   }
   void reset_lane(std::int64_t lane, std::uint64_t key) {
@@ -103,18 +102,18 @@ class Stepper {
     policy_.reset(static_cast<int>(lane), key);
   }
   Output<double> act(Input<double, 2> observations) {
-    const std::size_t lanes = policy_.lanes(), actions = shape_.actions;
+    const std::size_t lanes = policy_.lanes(), actions = program_.shape.actions;
     require(observations.shape(0) == lanes,
             "expected observations for " + text(lanes) + " lanes, got " + text(observations.shape(0)));
-    check_observations(shape_, lanes, observations.shape(1), lanes);
+    check_observations(program_.shape, lanes, observations.shape(1), lanes);
     std::vector<double> result(lanes * actions);
     policy_.act(observations.data(), result.data());
     return as_numpy(std::move(result), {lanes, actions});
   }
 
  private:
-  MemoryShape shape_{};
-  ProgramPolicy policy_;  // holds the program that runs
+  Batch program_;
+  ProgramPolicy policy_;
 };
 
 }  // namespace

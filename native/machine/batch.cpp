@@ -66,7 +66,8 @@ Batch Batch::selected(const std::vector<std::size_t>& chosen) const {
   for (const auto& store : stores_)
     if (std::binary_search(used.begin(), used.end(), store.get())) result.stores_.push_back(store);
   if (result.kept() <= kMostKept * chosen.size()) return result;
-  auto own = std::make_shared<Store>(shape);
+  const auto is_effective = [&](std::size_t p) { return view(p).is_effective; };
+  auto own = std::make_shared<Store>(shape, std::all_of(chosen.begin(), chosen.end(), is_effective));
   for (std::size_t p : chosen) own->append(view(p));
   Batch copied(shape);
   copied.append(std::move(own));

@@ -320,15 +320,22 @@ class Interpreter {
     action_ = place_[0][shape_.action_kind()][shape_.action_register()];
     observation_ = place_[0][1][kObservationVector];
     resolve(0, code_);
-    int site = 0;
-    for (Resolved& x : code_)
-      if (x.op == static_cast<std::uint16_t>(Op::call)) {
-        const int f = 1 + static_cast<int>(x.at[kCallCallee]);
-        if (site == static_cast<int>(bodies_.size())) bodies_.emplace_back();
-        x.site = static_cast<std::uint16_t>(site);
-        refer(x, f);
-        resolve(f, bodies_[site++]);
-      }
+    // A body for each CADF, or, where it refers to vectors of the caller, for each call.
+    const std::size_t functions = program_.function_count();
+    std::size_t used = functions;
+    if (bodies_.size() < used) bodies_.resize(used);
+    for (int f = 1; f < static_cast<int>(functions); ++f)
+      if (!plan_.has_references(f)) resolve(f, bodies_[f]);
+    for (Resolved& x : code_) {
+      if (x.op != static_cast<std::uint16_t>(Op::call)) continue;
+      const int f = 1 + static_cast<int>(x.at[kCallCallee]);
+      x.body = static_cast<std::uint32_t>(f);
+      if (!plan_.has_references(f)) continue;
+      x.body = static_cast<std::uint32_t>(used++);
+      if (bodies_.size() < used) bodies_.emplace_back();
+      refer(x, f);
+      resolve(f, bodies_[x.body]);
+    }
   }
 
   // The lines of a function, with the places of its registers.
@@ -447,7 +454,7 @@ class Interpreter {
       if (trace_ != nullptr) [[unlikely]]
         record(f, line, -1, kind, kArgumentRegisters[a], to, masks_.data());
     }
-    run<Masked>(bodies_[x.site], f, line, masks_.data());
+    run<Masked>(bodies_[x.body], f, line, masks_.data());
     for (int r = 0; r < kCallResults; ++r) {
       if (x.at[r] == kNone) continue;
       const int kind = kind_number(kResultKinds[r]);
@@ -515,7 +522,7 @@ class Interpreter {
   std::array<bool, kMaxFunctions> draws_{};
   Plan plan_;
   std::vector<Resolved> code_;                 // of GetAction
-  std::vector<std::vector<Resolved>> bodies_;  // of what each call runs
+  std::vector<std::vector<Resolved>> bodies_;  // what calls run
   std::vector<Start> starts_;
   std::vector<SharedMatrix> shared_;
   std::array<int, kMaxRegisters> shared_of_{};  // by register; -1 where there is none

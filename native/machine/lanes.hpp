@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-// The interpreter is one very large function; without this the compiler gives up inlining inside it.
+// What an op does is one function; without this the compiler may leave its parts apart.
 #define ARZ_INLINE [[gnu::always_inline]] inline
 #define ARZ_INLINE_LAMBDA __attribute__((always_inline))
 
@@ -134,13 +134,8 @@ ARZ_INLINE bool equal(const LaneMask& a, const LaneMask& b) {
   for (int l = 0; l < kPart; ++l) found |= differ[l];
   return found == 0;
 }
-ARZ_INLINE bool equal(bool a, bool b) { return a == b; }
 ARZ_INLINE void set_lane(LaneMask& mask, int l, bool value) { mask.set(l, value); }
-ARZ_INLINE void set_lane(bool& mask, int, bool value) { mask = value; }
 ARZ_INLINE bool lane(const LaneMask& mask, int l) { return mask[l]; }
-ARZ_INLINE bool lane(bool mask, int) { return mask; }
-ARZ_INLINE double lane(const Lanes& x, int l) { return x[l]; }
-ARZ_INLINE double lane(double x, int) { return x; }
 
 // `yes` where the mask holds, `no` elsewhere. On bits, so that no number is touched on the way.
 ARZ_INLINE Lanes select(const LaneMask& mask, const Lanes& yes, const Lanes& no) {

@@ -20,7 +20,7 @@ namespace arz {
 // frame's numbers (s, v, m) or indices (i), or the plain number (d, r, f).
 struct Resolved {
   std::uint16_t op;
-  std::uint16_t site;  // of a call: its number among all
+  std::uint32_t body;  // of a call: the number of what it runs
   std::uint32_t at[kMaxArguments];
   double constants[kMaxConstants];
 };

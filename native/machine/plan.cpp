@@ -6,6 +6,8 @@ namespace arz {
 
 namespace {
 
+constexpr std::size_t kMostForms = 1 << 13;  // lines of a CADF, times its calls
+
 bool writes(const Instruction& x, char kind, int number) {
   const OpInfo& op = kOps[x.op];
   for (int slot = 0; slot < op.outputs; ++slot)
@@ -88,15 +90,18 @@ void Plan::fuse(const ProgramView& program, int f) {
 }
 
 void Plan::find_references(const ProgramView& program) {
-  for (int f = 1; f < program.function_count(); ++f)
+  const std::span<const Instruction> main = program.functions[0];
+  for (int f = 1; f < program.function_count(); ++f) {
+    const auto calls_it = [&](const Instruction& x) { return kOps[x.op].is_call && 1 + x.args[kCallCallee] == f; };
+    const std::size_t calls = std::count_if(main.begin(), main.end(), calls_it);
     for (int a = 0; a < kCallArgumentCount; ++a) {
-      bool is_one = kArgumentKinds[a] == 'v';
+      bool is_one = kArgumentKinds[a] == 'v' && calls * program.functions[f].size() <= kMostForms;
       for (const Instruction& x : program.functions[f])
         is_one = is_one && !writes(x, kArgumentKinds[a], kArgumentRegisters[a]);
-      for (const Instruction& x : program.functions[0])
-        if (kOps[x.op].is_call && 1 + x.args[kCallCallee] == f) is_one = is_one && x.args[kCallArguments + a] != kNone;
+      for (const Instruction& x : main) is_one = is_one && !(calls_it(x) && x.args[kCallArguments + a] == kNone);
       by_reference_[f][a] = is_one;
     }
+  }
 }
 
 }  // namespace arz

@@ -2,6 +2,8 @@
 // caller where they are. Nothing of it changes a result.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "machine/program.hpp"
@@ -23,7 +25,11 @@ class Plan {
 
   const std::vector<PlannedLine>& lines(int function) const { return lines_[function]; }
   // Whether argument a of a CADF stays where the caller has it: a vector that every call passes and no line writes.
+  // Every call has its own form of the lines then, so there are none where that would take much room.
   bool is_by_reference(int function, int a) const { return by_reference_[function][a]; }
+  bool has_references(int function) const {
+    return std::any_of(by_reference_[function], by_reference_[function] + kCallArgumentCount, std::identity{});
+  }
 
  private:
   void fuse(const ProgramView& program, int f);

@@ -13,7 +13,7 @@ namespace arz {
 // Reused from program to program, so that nothing is allocated in between.
 class ProgramPolicy {
  public:
-  // Only what can influence an action is run, unless told otherwise.
+  // Only what can influence an action is run, unless told otherwise. The program must stay in memory.
   void load(const ProgramView& program, int lanes, bool only_effective = true) {
     interpreter_.load(only_effective ? effective_.of(program) : program, lanes);
   }

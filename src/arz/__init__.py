@@ -76,6 +76,9 @@ class _Package(ModuleType):
         is_named_so = isinstance(value, ModuleType) and MODULES.get(name) == name
         super().__setattr__(name, getattr(value, name) if is_named_so else value)
 
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return import_module, (self.__name__,)
+
 
 if TYPE_CHECKING:  # the same as in `MODULES`, for those who check types
     from arz.cluster.ray_workers import RayWorkers as RayWorkers
@@ -130,11 +133,12 @@ else:
         if name in MODULES:
             globals()[name] = getattr(import_module(f"arz.{MODULES[name]}"), name)
             return globals()[name]
-        try:
-            return import_module(f"arz.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"arz.{name}":
-                raise
+        if name.isidentifier() and not name.startswith("__"):
+            try:
+                return import_module(f"arz.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"arz.{name}":
+                    raise
         raise AttributeError(f"module 'arz' has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 import sys
 
-from arz.cli import main
+if __name__ == "__main__":
+    if not sys.flags.safe_path:  # python -m puts the working directory there, which may be a stranger's
+        del sys.path[0]
+    from arz.cli import main
 
-if not sys.flags.safe_path:  # python -m puts the working directory there, which may be a stranger's
-    del sys.path[0]
-sys.exit(main())
+    sys.exit(main())

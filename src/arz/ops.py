@@ -1,6 +1,6 @@
 """The op table: one row per operation, the single truth that all else reads.
 
-The random sampler, the printer, the parser, the C++ switch, the cost model and the exporters are
+The random sampler, the printer, the parser, the C++ of each op, the cost model and the exporters are
 computed from these rows; only the reference interpreter (`machine.py`) states each op a second
 time, on purpose, because comparing the two is the best test there is.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -32,8 +33,13 @@ def register_when_imported() -> None:
     """Registers them now if Gymnasium is there, and otherwise as soon as it is imported."""
     if "gymnasium" in sys.modules:
         register()
-    else:
+    elif not any(map(_is_waiting, sys.meta_path)):
         sys.meta_path.insert(0, _Waiting())
+
+
+def _is_waiting(finder: object) -> bool:
+    """Also one that an earlier import of this module left."""
+    return type(finder).__name__ == _Waiting.__name__
 
 
 class _Waiting:
@@ -45,14 +51,27 @@ class _Waiting:
         """See `importlib.abc.MetaPathFinder`."""
         if fullname != "gymnasium":
             return None
-        others = (finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self)
+        others = (finder.find_spec(fullname, path, target) for finder in sys.meta_path if not _is_waiting(finder))
         spec = next((found for found in others if found is not None), None)
-        if spec is not None and (loader := spec.loader) is not None:
-
-            def execute(module: ModuleType) -> None:
-                del loader.exec_module  # this function: what it stands for is that of its class
-                loader.exec_module(module)
-                register()
-
-            loader.exec_module = execute  # type: ignore[method-assign]
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Registering(spec.loader)  # type: ignore[assignment]
         return spec
+
+
+class _Registering:
+    """A loader that registers the environments when it has done what another does."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._loader, name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """See `importlib.abc.Loader`."""
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not _is_waiting(finder)]
+        register()
