@@ -70,20 +70,25 @@ template <class T>
   }
   for (int leg = 0; leg < kLegs; ++leg) {
     T(*across)[kBase] = to.across[leg];
-    for (int j = 0; j < kJointsOfLeg; ++j) {
-      put(m.coupling[3 * leg + j].moment, across[j]);
-      put(m.coupling[3 * leg + j].force, across[j] + 3);
-    }
+    const T(*coupling)[kBase] = m.coupling + 3 * leg;
+#pragma GCC unroll 1
     for (int i = 0; i < kBase; ++i) {
-      T x[kJointsOfLeg] = {across[0][i], across[1][i], across[2][i]};
+      T x[kJointsOfLeg] = {coupling[0][i], coupling[1][i], coupling[2][i]};
       solve_leg(to.leg[leg], x);
       for (int j = 0; j < kJointsOfLeg; ++j) across[j][i] = x[j];
     }
+  }
+  // Row by row, with all twelve numbers of a row in registers: loads take longer than arithmetic here.
 #pragma GCC unroll 6
-    for (int i = 0; i < kBase; ++i)
-#pragma GCC unroll 6
-      for (int j = 0; j <= i; ++j)
-        b[i][j] = b[i][j] - across[0][i] * across[0][j] - across[1][i] * across[1][j] - across[2][i] * across[2][j];
+  for (int i = 0; i < kBase; ++i) {
+    T own[kJoints];
+#pragma GCC unroll 12
+    for (int l = 0; l < kJoints; ++l) own[l] = to.across[l / kJointsOfLeg][l % kJointsOfLeg][i];
+#pragma GCC unroll 1
+    for (int j = 0; j <= i; ++j) {
+#pragma GCC unroll 12
+      for (int l = 0; l < kJoints; ++l) b[i][j] = b[i][j] - own[l] * to.across[l / kJointsOfLeg][l % kJointsOfLeg][j];
+    }
   }
 #pragma GCC unroll 6
   for (int j = 0; j < kBase; ++j) {

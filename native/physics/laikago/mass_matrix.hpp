@@ -8,7 +8,7 @@ namespace arz::physics::laikago {
 template <class T>
 struct Matrix {
   Inertia<T> base;             // of the whole robot
-  Force<T> coupling[kJoints];  // the force on the trunk when a joint accelerates
+  T coupling[kJoints][kBase];  // the force on the trunk when a joint accelerates
   T leg[kLegs][6];             // 11, 21, 22, 31, 32, 33 of each leg
 };
 
@@ -23,7 +23,7 @@ template <class T>
   to.base = trunk<T>(trunk_mass);
   for (int leg = 0; leg < kLegs; ++leg) {
     const LegAxes<T>& axes = k.axes[leg];
-    Force<T>* coupling = to.coupling + 3 * leg;
+    Force<T> coupling[kJointsOfLeg];
     Inertia<T> composite = k.link[3 * leg + 2];
     coupling[2] = composite * axes.knee;
     composite = composite + k.link[3 * leg + 1];
@@ -31,6 +31,10 @@ template <class T>
     composite = composite + k.link[3 * leg];
     coupling[0] = whole(composite * axes.abduction);
     to.base = to.base + composite;
+    for (int j = 0; j < kJointsOfLeg; ++j) {
+      put(coupling[j].moment, to.coupling[3 * leg + j]);
+      put(coupling[j].force, to.coupling[3 * leg + j] + 3);
+    }
     T* m = to.leg[leg];
     m[0] = dot(axes.abduction, coupling[0]);
     m[1] = dot(axes.abduction, coupling[1]), m[2] = dot(axes.hip, coupling[1]);
