@@ -337,10 +337,10 @@ def f1(s0, s1, s2, s3, v0, v1, i0, i1):
     return s4, v0, i0
 
 def GetAction(obs, action):
-    s5 = 1
+    s5 = 2
     if s0 < s5: s4, _, _ = f1(s0, s5, _, _, obs, _, _, _)
     if s0 < s5: s1, _, _ = f0(s0, s5, s4, _, v5, _, _, _)
-    action = s1
+    action = s1 * 1.0
     return action
 """
     program = Program.parse(text)
