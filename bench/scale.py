@@ -1,8 +1,9 @@
 """How cost grows: with episodes, lines, observations, population, lag, threads, and the length of a run.
 
 `python -m bench.scale measure` measures all of it in about ten minutes and writes results/scale/measured.json; with
-`--quick` it takes about a minute, to try it out. `python -m bench.scale draw` makes the figure and the tables of
-docs/speed.md from that file alone (`bench.scale_pages`). Sizes of a sweep take turns, because machines are noisy.
+`--quick` it takes about a minute, to try it out, and with names of parts it measures only these anew. `python -m
+bench.scale draw` makes the figure and the tables of docs/speed.md from that file alone (`bench.scale_pages`). Sizes
+of a sweep take turns, because machines are noisy.
 """
 
 from __future__ import annotations
@@ -295,7 +296,7 @@ class Clock:
         places: dict[str, list[tuple[Any, str]]] = {
             "rollouts": [(problem, "evaluate")],
             "variation": [(problems, name) for name in ("random", "vary", "cross", "grown", "transplant")],
-            "fingerprints": [(problems, "fingerprints"), (problem, "execute_batch")],
+            "fingerprints": [(problems, "prepared"), (problems, "fingerprints"), (problem, "execute_batch")],
             "lineage": [(Lineage, "add"), (Lineage, "prune")],
             "checkpoint": [(session.Session, "save")],
         }
@@ -456,8 +457,16 @@ def processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def measure(is_quick: bool) -> None:
-    """Writes what was measured."""
+PARTS: dict[str, Callable[[Amount], Any]] = {
+    "sweeps": sweeps,
+    "searches": search_costs,
+    "threads": threads,
+    "runs": runs,
+}
+
+
+def measure(is_quick: bool, parts: Sequence[str]) -> None:
+    """Writes what was measured; with the names of parts only these anew, beside what is kept of the others."""
     amount, began = QUICK if is_quick else WHOLE, time.perf_counter()
     machine = {
         "processor": processor(),
@@ -465,9 +474,12 @@ def measure(is_quick: bool) -> None:
         "instruction_set": core.INSTRUCTION_SET,
         "load": round(os.getloadavg()[0], 1),
     }
-    found: dict[str, Any] = {"is_quick": is_quick, "machine": machine}
-    for name, part in (("sweeps", sweeps), ("searches", search_costs), ("threads", threads), ("runs", runs)):
-        found[name] = part(amount)
+    kept = json.loads(scale_pages.MEASURED.read_text()) if parts else {}
+    if parts and kept["is_quick"] != is_quick:
+        sys.exit("What is kept was measured in another amount: measure all of it.")
+    found: dict[str, Any] = {"is_quick": is_quick, "machine": machine, **kept}
+    for name in parts or PARTS:
+        found[name] = PARTS[name](amount)
         print(f"{name}: done after {time.perf_counter() - began:.0f} s", flush=True)
     scale_pages.MEASURED.parent.mkdir(exist_ok=True)
     scale_pages.MEASURED.write_text(json.dumps(found) + "\n")
@@ -476,14 +488,14 @@ def measure(is_quick: bool) -> None:
 def main(words: list[str]) -> None:
     """What the command line asks for."""
     match words:
-        case ["measure", *rest] if rest in ([], ["--quick"]):
-            measure(bool(rest))
+        case ["measure", *rest] if set(rest) <= {"--quick", *PARTS}:
+            measure("--quick" in rest, [name for name in PARTS if name in rest])
         case ["draw"]:
             scale_pages.draw()
         case ["run", preset, seconds]:
             print(json.dumps(one_run(preset, float(seconds))))
         case _:
-            sys.exit("python -m bench.scale measure [--quick], or draw")
+            sys.exit(f"python -m bench.scale measure [--quick] [{'] ['.join(PARTS)}], or draw")
 
 
 if __name__ == "__main__":
